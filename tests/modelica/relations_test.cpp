@@ -148,6 +148,20 @@ const std::vector<Case>& cases() {
        "der(x)=-5; u+v^3=x; v+0.1*v^3=0; w+0.1*w^3=y*1.1;",
        1.0,
        {{0.05, "y", 4.0}, {0.1, "y", 3.0}, {0.5, "y", 1.0}, {0.5, "w", 1.0}, {0.7, "w", 0.0}, {1.0, "w", -1.0}}},
+      // --- what is discrete changes at events
+      {"an Integer function of a variable and a Boolean under noEvent",
+       "function f input Real x; output Integer n; algorithm n:=integer(x); end f; "
+       "Real x(start=0.25, fixed=true), a(start=0, fixed=true); Integer n=f(x); Boolean b=noEvent(x>1);",
+       "der(x)=1; der(a)=if b then n else 0;",
+       3.0,
+       {{0.5, "n", 0.0},
+        {0.5, "b", 0.0},
+        {1.0, "n", 1.0},
+        {1.0, "b", 1.0},
+        {2.0, "n", 2.0},
+        {1.75, "a", 1.0},
+        {2.75, "a", 3.0},
+        {3.0, "a", 3.75}}},
   };
   return all;
 }

@@ -6,6 +6,7 @@
 // variable: its value changes in event iteration only.
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
+#include <saltus/expr/rewrite.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,25 @@ namespace saltus::modelica {
 namespace {
 
 using Kind = ModelData::Action::Kind;
+
+/// The same value with events where relations and roundings had none.
+Expr with_events(const Expr& value) {
+  if (!value.graph()) return value;
+  Rewrite rewrite(*value.graph());
+  rewrite.rule = [](Graph& graph, const Node& n) -> NodeId {
+    switch (n.op) {
+      case Op::live_positive:
+        return graph.make(Op::positive, n.a);
+      case Op::live_nonnegative:
+        return graph.make(Op::nonnegative, n.a);
+      case Op::live_floor:
+        return graph.make(Op::floor, n.a);
+      default:
+        return no_node;
+    }
+  };
+  return {value.graph(), rewrite(value.id())};
+}
 
 }  // namespace
 
@@ -40,7 +60,14 @@ void Flattener::sort_equations() {
   };
   const auto define = [&](const Value& target, const Value& value, const FlatEquation& e) {
     determined.emplace(target.scalar().id(), e.where);
-    definitions_.push_back({target.scalar(), value.scalar(), e.where, e.shape});
+    // what is discrete changes at events only: those of relations in functions and under noEvent, too
+    const Component* const component = component_of(target.scalar());
+    const bool discrete = component && component->type.kind != TypeKind::real;
+    const Expr worth = discrete && moves_between_events(value.scalar()) ? with_events(value.scalar()) : value.scalar();
+    if (discrete && moves_between_events(worth))
+      report({e.where, in_quotes(target.scalar().name()) + " changes at events only, but its value makes none",
+              "a function of variables that is not written in Modelica may be called inside of 'when'"});
+    definitions_.push_back({target.scalar(), worth, e.where, e.shape});
   };
   for (FlatEquation& e : equations_) {
     const bool touches_discrete = is_discrete_symbol(e.lhs.scalar()) || is_discrete_symbol(e.rhs.scalar());

@@ -18,6 +18,7 @@ TimeGuards::TimeGuards(const Expr& time, std::span<const ModelGuards::Guard> gua
   for (std::size_t k = 0; k < guards.size(); ++k) {
     const Expr& g = guards[k].function;
     if (depends_on(g, {SymbolKind::variable, SymbolKind::derivative})) continue;
+    if (!moves_between_events(g)) continue;  // of numbers that other relations choose: it jumps when they do
     const Expr slope = derivative(g, time);
     if (depends_on(slope, {SymbolKind::time})) continue;
     guards_.push_back(static_cast<int>(k));

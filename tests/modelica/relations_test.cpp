@@ -97,6 +97,18 @@ const std::vector<Case>& cases() {
        "else 0;",
        9.0,
        {{2.0, "a", 0.0}, {3.0, "a", 1.0}, {5.0, "a", pi - 1.0}, {9.0, "a", 6.0 - pi}}},
+      {"a chosen number that only a result reads",
+       "Real y, z, x(start=0, fixed=true);",
+       "der(x)=1; y=if (if sin(time+1)>0 then 1 else 2)^2<1.5 then 1 else 0; "
+       "z=if time<3 and (if time>1 then 1 else 2)^2<1.5 and (if time>2 then time else -time)>0 then 1 else 0;",
+       4.0,
+       {{0.0, "y", 1.0},
+        {2.0, "y", 1.0},
+        {3.0, "y", 0.0},
+        {0.5, "z", 0.0},
+        {1.5, "z", 0.0},
+        {2.5, "z", 1.0},
+        {3.5, "z", 0.0}}},
       {"a clause whose operand contains a relation",
        "discrete Integer n(start=0), k(start=0); Real x(start=0, fixed=true);",
        "der(x)=1; when sin(time-2)>0 and (if sin(time-1)>0 then x else -x)<0.5 then n=pre(n)+1; end when; "

@@ -135,7 +135,8 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
       continue;
     }
     const bool same_view = !released && !trials_.takes_paired_sides() && !next.on_surfaces() &&
-                           !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next);
+                           !trial.point.mode.on_surfaces() && hybrid_.same_equations(trial.point.mode, next) &&
+                           hybrid_.same_time_guards(trial.point.mode, next);
     copy(next, trial.point.mode);
     // positions that only conditions read: values and guards stay as they are
     if (same_view && approach.opened.empty() && trials_.fits(trial) &&

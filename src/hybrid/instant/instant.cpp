@@ -167,8 +167,8 @@ void Instant::look(double t) {
   if (arrival.terminal && fired_.guards.empty()) return true;
   return approach_.left && !arrival.initial && fired_.guards.size() == 1 && approach_.slope != 0.0 &&
          !now.mode.on_surfaces() && !begun_->on_surfaces() && !trials_.takes_paired_sides() &&
-         hybrid_.same_equations(*begun_, now.mode) && hybrid_.dormant(*begun_).empty() &&
-         hybrid_.dormant(now.mode).empty();
+         hybrid_.same_equations(*begun_, now.mode) && hybrid_.same_time_guards(*begun_, now.mode) &&
+         hybrid_.dormant(*begun_).empty() && hybrid_.dormant(now.mode).empty();
 }
 
 [[gnu::hot]] bool Instant::settle(const Arrival& arrival) {

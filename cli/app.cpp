@@ -1,8 +1,8 @@
 #include "cli/app.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/build_info.hpp>
 #include <saltus/base/error.hpp>
-#include <saltus/base/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -88,7 +88,7 @@ void take_one_value_each(CLI::App& app) {
 ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                   const Streams& streams) {
   CLI::App app(description, "saltus");
-  app.set_version_flag("--version", fmt::format("saltus {}", version()), "Print the version and exit");
+  app.set_version_flag("--version", fmt::format("saltus {}", build_info()), "Print the version and exit");
   app.footer(examples);
   app.require_subcommand(0, 1);
   std::map<std::string, Action> actions;

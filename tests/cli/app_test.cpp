@@ -1,8 +1,8 @@
 #include "cli/app.hpp"
 
 #include <gtest/gtest.h>
+#include <saltus/base/build_info.hpp>
 #include <saltus/base/error.hpp>
-#include <saltus/base/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -49,7 +49,7 @@ Outcome call(const std::vector<std::string>& arguments) {
 TEST(CliApp, VersionGoesToStdoutAndSucceeds) {
   const Outcome outcome = call({"--version"});
   EXPECT_EQ(outcome.code, ExitCode::success);
-  EXPECT_EQ(outcome.out, "saltus " + std::string(version()) + "\n");
+  EXPECT_EQ(outcome.out, "saltus " + build_info() + "\n");
   EXPECT_EQ(outcome.err, "");
 }
 

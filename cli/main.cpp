@@ -1,26 +1,9 @@
-// saltus: the command line program. A subcommand is a file of its own beside this one and a line in `commands`.
+// saltus: the command line program. A subcommand is a file of its own beside this one, a line in `commands` and one in
+// commands.hpp.
 #include <iostream>
 
 #include "cli/app.hpp"
-#include "cli/basin.hpp"
-#include "cli/bifurcation.hpp"
-#include "cli/check.hpp"
-#include "cli/compare.hpp"
-#include "cli/completion.hpp"
-#include "cli/continue.hpp"
-#include "cli/cycle.hpp"
-#include "cli/explain.hpp"
-#include "cli/export.hpp"
-#include "cli/fit.hpp"
-#include "cli/flatten.hpp"
-#include "cli/fmu.hpp"
-#include "cli/graph.hpp"
-#include "cli/lyapunov.hpp"
-#include "cli/new_model.hpp"
-#include "cli/poincare.hpp"
-#include "cli/run.hpp"
-#include "cli/study.hpp"
-#include "cli/sweep.hpp"
+#include "cli/commands.hpp"
 
 int main(int argc, char** argv) {
   using namespace saltus::cli;

@@ -23,14 +23,15 @@
 #include <tuple>
 
 #include "cli/bounded_run.hpp"
+#include "cli/commands.hpp"
 #include "cli/files.hpp"
 #include "cli/given_tolerances.hpp"
 #include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
 #include "cli/open_file.hpp"
 #include "cli/progress.hpp"
+#include "cli/run_parts.hpp"
 #include "cli/run_subject.hpp"
-#include "cli/sensitivities.hpp"
 #include "cli/step_log.hpp"
 
 namespace saltus::cli {
@@ -252,7 +253,7 @@ TableOptions table_options(const RunOptions& o, double start, double stop) {
 }
 
 /// `bounded`: null, or how the run was made, if its steps were not kept.
-void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRun* derivatives,
+void write_files(const RunOptions& o, const Trajectory& run, const DifferentiatedRun* derivatives,
                  const BoundedRun* bounded, const RunSubject& subject, std::ostream& out, std::ostream& standard) {
   const std::vector<VariableInfo>& parameters = subject.parameters;
   const std::string& name = subject.system->name();
@@ -261,7 +262,7 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
     table = bounded->table();
   } else if (!o.csv.empty() || needs_table(o)) {
     table = result_table(run, table_options(o, run.t_start(), run.t_end()));
-    if (derivatives) add_sensitivities(table, *derivatives);
+    if (derivatives) derivatives->add_to(table);
   }
   if (!o.csv.empty() && !bounded)
     write_file(o.csv, standard, [&](std::ostream& file) {
@@ -269,8 +270,8 @@ void write_files(const RunOptions& o, const Trajectory& run, const SensitivityRu
     });
   if (!o.json.empty())
     write_file(o.json, standard, [&](std::ostream& file) {
-      write_json(file, run,
-                 {name, parameters, o.trajectories ? &table : nullptr, derivatives});
+      const auto record = derivatives ? std::optional(derivatives->record()) : std::nullopt;
+      write_json(file, run, {name, parameters, o.trajectories ? &table : nullptr, record ? &*record : nullptr});
     });
   if (!o.mat.empty())
     write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, parameters); });
@@ -332,6 +333,15 @@ void announce_code(const RunOptions& o, const Streams& streams) {
       o.source.file);
 }
 
+/// Throws UsageError for runs that need more than this program has.
+void check_parts(const RunOptions& o, const RunParts& parts) {
+  const bool fmu = is_fmu(o.source.file) && !parts.load_fmu;
+  if (fmu || (!o.sensitivities.empty() && !parts.differentiate))
+    throw UsageError(fmt::format("this program is for plain runs, it has no {}; the whole one is the target saltus_cli, "
+                                 "which ./run builds where it is needed",
+                                 fmu ? "FMUs" : "derivatives"));
+}
+
 constexpr double usually_kept = 1.0;  // GB
 
 /// Whether the memory for steps is watched without being asked: a report or plot that is asked for needs them all.
@@ -345,10 +355,11 @@ bool is_large(const RunOptions& o, const HybridSystem& system) {
   return system.variables().size() >= many && watches_memory(o);
 }
 
-ExitCode run_model(const RunOptions& o, const Streams& streams) {
+ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& streams) {
   check_fmu_options(o);
+  check_parts(o, parts);
   announce_code(o, streams);
-  const RunSubject subject = load_subject(o.source, o.stop);
+  const RunSubject subject = is_fmu(o.source.file) ? parts.load_fmu(o.source, o.stop) : load_subject(o.source);
   if (!o.quiet)
     for (const std::string& note : subject.notes) streams.err << note;
 
@@ -385,7 +396,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   s.keep_event_values = !is_large(o, *system);
   check_outputs(o, s, *system);
   std::optional<SimulatorState> state;
-  std::optional<SensitivityRun> derivatives;
+  std::unique_ptr<DifferentiatedRun> derivatives;
   std::optional<BoundedRun> bounded;
   const auto simulate = [&] {
     Simulator simulator = from ? Simulator(system, s, *from) : Simulator(system, s);
@@ -402,9 +413,8 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
     if (!o.save_state.empty()) state = simulator.state();
     return simulator.take();
   };
-  if (!o.sensitivities.empty()) 
-    derivatives = simulate_with_sensitivities(CompiledModel(*subject.model), o.sensitivities, s,
-                                              {.control = !o.no_sensitivity_control});
+  if (!o.sensitivities.empty())
+    derivatives = parts.differentiate(CompiledModel(*subject.model), o.sensitivities, s, !o.no_sensitivity_control);
   const Trajectory run = derivatives ? derivatives->trajectory() : simulate();
   if (bounded && bounded->steps_were_kept()) bounded.reset();
   bar.clear();
@@ -412,7 +422,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
   if (!o.quiet) {
     print_events(words, run, o.events);
     print_summary(words, run);
-    if (derivatives) print_sensitivities(words, *derivatives, o.events);
+    if (derivatives) derivatives->print(words, o.events);
     if (bounded)
       words << fmt::format(
           "kept: events and {}, because the steps take more than {} GB; --keep allows more, --vars and --samples make files "
@@ -420,7 +430,7 @@ ExitCode run_model(const RunOptions& o, const Streams& streams) {
           o.csv.empty() && !needs_table(o) ? "both ends" : "what the files have", o.keep.value_or(usually_kept));
   }
   if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
-  write_files(o, run, derivatives ? &*derivatives : nullptr, bounded ? &*bounded : nullptr, subject, words,
+  write_files(o, run, derivatives.get(), bounded ? &*bounded : nullptr, subject, words,
               streams.out);
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
@@ -436,12 +446,12 @@ std::optional<std::filesystem::file_time_type> written(const std::string& file) 
 }
 
 /// Runs the model again whenever its file changes, until Ctrl-C.
-ExitCode watch_model(const RunOptions& o, const Streams& streams) {
+ExitCode watch_model(const RunOptions& o, const RunParts& parts, const Streams& streams) {
   for (;;) {
     const auto before = written(o.source.file);
     ExitCode code = ExitCode::success;
     try {
-      code = run_model(o, streams);
+      code = run_model(o, parts, streams);
     } catch (const Error& problem) {  // the next version of the file may be better
       streams.err << problem.what() << '\n';
       code = ExitCode::usage;
@@ -638,13 +648,19 @@ void add_run_options(CLI::App& app, RunOptions& o) {
 
 }  // namespace
 
-Command run_command() {
-  return {"run", [](CLI::App& parent) -> Action {
+Command run_command(const RunParts& parts) {
+  return {"run", [parts](CLI::App& parent) -> Action {
             auto o = std::make_shared<RunOptions>();
             CLI::App& app = *parent.add_subcommand("run", "Solve a model, print its events, draw a plot");
             add_run_options(app, *o);
-            return [o](const Streams& streams) { return o->watch ? watch_model(*o, streams) : run_model(*o, streams); };
+            return [o, parts](const Streams& streams) {
+              return o->watch ? watch_model(*o, parts, streams) : run_model(*o, parts, streams);
+            };
           }};
+}
+
+Command plain_run_command() {
+  return run_command(RunParts{});
 }
 
 }  // namespace saltus::cli

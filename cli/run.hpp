@@ -10,7 +10,11 @@
 
 namespace saltus::cli {
 
+struct RunParts;
+
 Command run_command();
+/// With these parts only: other runs are refused.
+Command run_command(const RunParts& parts);
 
 /// A table of the events, at most `limit` of them.
 void print_events(std::ostream& out, const Trajectory& run, std::size_t limit);

@@ -25,7 +25,7 @@ struct RunSubject {
 /// True for files that are FMUs by their names.
 bool is_fmu(const std::string& file);
 
-/// Reads what the options name. Throws UsageError for options that FMUs do not take.
-RunSubject load_subject(const ModelOptions& options, const std::optional<double>& stop);
+/// Reads the Modelica model that the options name.
+RunSubject load_subject(const ModelOptions& options);
 
 }  // namespace saltus::cli

@@ -1,4 +1,4 @@
-# Sourced by ./run and ./test: configures and builds a preset. Needs $root, the top of the source tree.
+# Sourced by ./run, ./test and ./python.sh: configures and builds a preset. Needs $root, the top of the source tree.
 
 # Compile jobs: one a core, but not more than memory allows at about 1.5 GB a job.
 saltus_jobs() {
@@ -17,15 +17,16 @@ saltus_jobs() {
   echo $((jobs > 0 ? jobs : 1))
 }
 
-# saltus_configure PRESET: runs cmake unless the build directory is ready for this source tree. (Ninja itself runs cmake
-# again when a CMakeLists.txt changes.)
+# saltus_configure PRESET [FOLDER LINE]: runs cmake unless the build directory, build/PRESET or build/FOLDER, is ready for
+# this source tree, with LINE in its cache. (Ninja itself runs cmake again when a CMakeLists.txt changes.)
 saltus_configure() {
-  local preset=$1 build=$root/build/$1 options=()
+  local preset=$1 build=$root/build/${2:-$1} line=${3:-} options=()
   if [[ -f $build/build.ninja ]] && grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" 2>/dev/null; then
-    return 0
+    if [[ -z $line ]] || grep -qxF "$line" "$build/CMakeCache.txt"; then return 0; fi
+  elif [[ -f $build/CMakeCache.txt ]]; then
+    # A tree that was moved or half configured: its cache names other folders, start afresh.
+    options+=(--fresh)
   fi
-  # A tree that was moved or half configured: its cache names other folders, start afresh.
-  if [[ -f $build/CMakeCache.txt ]]; then options+=(--fresh); fi
   if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   mkdir -p "$build"
   if ! (cd "$root" && cmake --preset "$preset" "${options[@]}") >"$build/configure.log" 2>&1; then
@@ -34,5 +35,15 @@ saltus_configure() {
     # What is half done must not pass for done in the next call.
     rm -f "$build/build.ninja"
     return 1
+  fi
+}
+
+# saltus_lock FOLDER: calls that start together must not build in one folder at the same time. The lock goes with file
+# descriptor 9.
+saltus_lock() {
+  mkdir -p "$1"
+  if command -v flock >/dev/null; then
+    exec 9>"$1/.run.lock"
+    flock 9
   fi
 }

@@ -2,7 +2,6 @@
 #include <saltus/base/version.hpp>
 #include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/io/result_files.hpp>
-#include <saltus/sens/sensitivities.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -102,25 +101,24 @@ Json mode_graph_json(const ModeGraph& graph) {
   return {{"nodes", nodes}, {"edges", edges}};
 }
 
-Json sensitivities_json(const SensitivityRun& run) {
+Json sensitivities_json(const Trajectory& run, const SensitivityRecord& record) {
   Json final = nullptr;
-  if (run.why().empty()) {
+  if (record.why.empty()) {
     final = Json::object();
-    std::vector<std::vector<double>> by;
-    for (const std::string& p : run.parameters()) by.push_back(run.final(p));
-    const std::vector<VariableInfo>& variables = run.trajectory().variables();
+    const std::vector<VariableInfo>& variables = run.variables();
     for (std::size_t j = 0; j < variables.size(); ++j)
-      for (const std::vector<double>& all : by) final[variables[j].name].push_back(number_or_null(all[j]));
+      for (const std::vector<double>& all : record.final) final[variables[j].name].push_back(number_or_null(all[j]));
   }
-  return {{"parameters", run.parameters()}, {"end", number_or_null(run.end())}, {"why", run.why()}, {"final", final}};
+  return {
+      {"parameters", record.parameters}, {"end", number_or_null(record.end)}, {"why", record.why}, {"final", final}};
 }
 
 /// Adds what is known about event k to its object. There is nothing beyond the end of the sensitivities.
-void add_sensitivity(Json& event, const SensitivityRun& run, std::size_t k) {
-  const bool known = k < run.events().size();
-  const EventSensitivity one = known ? run.events()[k] : EventSensitivity{.smoothness = Smoothness::undefined};
+void add_sensitivity(Json& event, const SensitivityRecord& record, std::size_t k) {
+  const bool known = k < record.events.size();
+  const SensitivityRecord::Event one = known ? record.events[k] : SensitivityRecord::Event{.smoothness = "undefined"};
   event["dt"] = one.dt.empty() ? Json(nullptr) : numbers(one.dt);
-  event["smoothness"] = to_string(one.smoothness);
+  event["smoothness"] = one.smoothness;
   event["smoothness_text"] = one.text;
 }
 
@@ -224,7 +222,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
     for (const auto& column : options.trajectories->columns) columns[column.name] = numbers(column.values);
     document["trajectories"] = {{"time", numbers(options.trajectories->time)}, {"values", std::move(columns)}};
   }
-  if (options.sensitivities) document["sensitivities"] = sensitivities_json(*options.sensitivities);
+  if (options.sensitivities) document["sensitivities"] = sensitivities_json(run, *options.sensitivities);
   const std::string text = dump(document), place = "\n \"events\": null";
   const std::size_t at = text.find(place);  // there is one: texts have no line breaks
   out << std::string_view(text).substr(0, at + place.size() - 4);

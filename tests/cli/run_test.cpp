@@ -490,7 +490,7 @@ end Rod;
     ModelOptions options;
     options.file = rod;
     options.settings = settings;
-    return dynamic_cast<CompiledModel*>(load_subject(options, {}).system.get()) != nullptr;
+    return dynamic_cast<CompiledModel*>(load_subject(options).system.get()) != nullptr;
   };
   EXPECT_FALSE(is_written_out({}));
   EXPECT_FALSE(is_written_out({"n=400", "k=3"}));

@@ -36,13 +36,25 @@ void write_csv(std::ostream& out, const ResultTable& table, CsvHeader header = C
 /// The same for `intervals` equal intervals and the events between.
 void write_csv(std::ostream& out, const Trajectory& run, int intervals, const std::vector<std::string>& names = {});
 
-class SensitivityRun;
+/// Derivatives of a run, as files have them; <saltus/io/sensitivity_files.hpp> takes them from a run.
+struct SensitivityRecord {
+  struct Event {
+    std::vector<double> dt;  ///< of its time by each parameter; empty where there is none
+    std::string smoothness;  ///< "smooth", "one_sided" or "undefined"
+    std::string text;        ///< why there is no derivative, or what to think of it
+  };
+  std::vector<std::string> parameters;
+  double end = 0.0;                        ///< up to this time there are derivatives
+  std::string why;                         ///< why they end before the run does; "" if they do not
+  std::vector<std::vector<double>> final;  ///< by each parameter: of the final values of all variables; empty with why
+  std::vector<Event> events;               ///< up to the one at which the derivatives end
+};
 
 struct JsonOptions {
-  std::string model;                              ///< name of the model
-  std::vector<VariableInfo> parameters = {};      ///< as they were in the run: `start` is the value
-  const ResultTable* trajectories = nullptr;      ///< values over time to be included; null: none
-  const SensitivityRun* sensitivities = nullptr;  ///< derivatives of this run to be included; null: none
+  std::string model;                                 ///< name of the model
+  std::vector<VariableInfo> parameters = {};         ///< as they were in the run: `start` is the value
+  const ResultTable* trajectories = nullptr;         ///< values over time to be included; null: none
+  const SensitivityRecord* sensitivities = nullptr;  ///< derivatives of this run to be included; null: none
 };
 /// The contract is docs/reference/json.md: keys are added, never renamed or removed. Numbers read back exactly; values
 /// that are not finite are null.

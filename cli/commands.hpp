@@ -1,0 +1,31 @@
+// All subcommands, for main(), which need not see what they are made of.
+#pragma once
+
+#include "cli/app.hpp"
+
+namespace saltus::cli {
+
+Command run_command();
+Command fit_command();
+Command cycle_command();
+Command continue_command();
+Command lyapunov_command();
+Command check_command();
+Command graph_command();
+Command flatten_command();
+Command compare_command();
+Command sweep_command();
+Command basin_command();
+Command bifurcation_command();
+Command poincare_command();
+Command study_command();
+Command export_command();
+Command fmu_command();
+Command new_model_command();
+Command explain_command();
+Command completion_command();
+
+/// `saltus run` without FMUs and derivatives.
+Command plain_run_command();
+
+}  // namespace saltus::cli

@@ -19,7 +19,7 @@ class BuildByCMake(build_ext):
 
     def build_extension(self, extension):
         given = os.environ.get("SALTUS_BUILD_DIR")
-        build = Path(given) if given else ROOT / "build" / "python"
+        build = Path(given) if given else ROOT / "build" / "release"
         if not given:
             subprocess.run(["cmake", "--preset", "python", f"-DPython3_EXECUTABLE={sys.executable}"], cwd=ROOT,
                            check=True)

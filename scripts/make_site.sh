@@ -17,7 +17,7 @@ fi
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd -P)
 "$root/scripts/make_reports.sh" "$folder/reports" ${2:+"$2"} >/dev/null
-package=$root/build/python/python
+package=$root/build/release/python
 if [[ -n ${2:-} ]]; then package=$(dirname "$(realpath "$2")")/python; fi
 if [[ -e $package/saltus/__init__.py ]]; then export PYTHONPATH=$package${PYTHONPATH:+:$PYTHONPATH}; fi
 export PYDEVD_DISABLE_FILE_VALIDATION=1  # no warnings of a debugger that is not used

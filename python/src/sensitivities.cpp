@@ -19,8 +19,8 @@ namespace saltus::python {
 namespace {
 
 /// Derivatives by one parameter at many times, one row for each variable.
-py::array_t<double> sample(const SensitivityRun& run, const Numbers& times, const std::string& parameter,
-                           const std::optional<ArrayOf<unsigned char>>& before) {
+py::array_t<double> sample_derivatives(const SensitivityRun& run, const Numbers& times, const std::string& parameter,
+                                       const std::optional<ArrayOf<unsigned char>>& before) {
   const auto t = view(times);
   const auto left = before ? view(*before) : std::span<const unsigned char>();
   if (before && left.size() != t.size()) throw UsageError("one flag for each time is needed");
@@ -33,7 +33,7 @@ py::array_t<double> sample(const SensitivityRun& run, const Numbers& times, cons
   return values;
 }
 
-py::list events_of(const SensitivityRun& run) {
+py::list events_with_derivatives(const SensitivityRun& run) {
   py::list all;
   for (const EventSensitivity& e : run.events()) {
     py::dict d;
@@ -55,8 +55,8 @@ void add_sensitivities(py::module_& m) {
       .def_property_readonly("parameters", &SensitivityRun::parameters)
       .def_property_readonly("end", &SensitivityRun::end)
       .def_property_readonly("why", &SensitivityRun::why)
-      .def_property_readonly("events", &events_of)
-      .def("sample", &sample, py::arg("times"), py::arg("parameter"), py::arg("before") = py::none())
+      .def_property_readonly("events", &events_with_derivatives)
+      .def("sample", &sample_derivatives, py::arg("times"), py::arg("parameter"), py::arg("before") = py::none())
       .def(
           "final",
           [](const SensitivityRun& run, const std::string& parameter) { return array_of(run.final(parameter)); },

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace saltus {
@@ -13,6 +14,10 @@ SmallInverse::SmallInverse(int n)
       sum_(static_cast<std::size_t>(n)) {}
 
 bool SmallInverse::invert(std::span<const double> matrix) {
+  return regular_ = invert_any(matrix);
+}
+
+bool SmallInverse::invert_any(std::span<const double> matrix) {
   switch (n_) {
     case 2:
       return invert(std::integral_constant<std::size_t, 2>(), matrix.data());
@@ -86,6 +91,7 @@ double SmallInverse::norm() const {
 
 void SmallInverse::apply(std::span<double> b) const {
   const auto n = static_cast<std::size_t>(n_);
+  if (!regular_) return std::fill(b.begin(), b.end(), std::numeric_limits<double>::quiet_NaN());
   std::fill(sum_.begin(), sum_.end(), 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     if (b[i] == 0.0) continue;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "linalg/no_solution.hpp"
 #include "linalg/pivot_size.hpp"
 
 namespace saltus {
@@ -209,28 +210,32 @@ void BasicBandedLu<Scalar>::set_shape(int n, int lower, int upper) {
   column_stride_ = tridiagonal() ? static_cast<std::size_t>(n) : 1;
   values_.assign(static_cast<std::size_t>(n) * static_cast<std::size_t>(width), Scalar(0));
   values_.shrink_to_fit();
+  regular_ = false;
   pivot_.assign(tridiagonal() ? 0 : static_cast<std::size_t>(n), 0);
 }
 
 template <class Scalar>
 void BasicBandedLu<Scalar>::clear() {
   std::fill(values_.begin(), values_.end(), Scalar(0));
+  regular_ = false;
 }
 
 template <class Scalar>
 bool BasicBandedLu<Scalar>::factorise() {
   from_both_ends_ = tridiagonal() && n_ > 0 && BothEnds<Scalar>(n_, values_.data()).factorise();
-  if (from_both_ends_) return true;
+  if (from_both_ends_) return regular_ = true;
   // what was tried has left its traces in the room for exchanges
   if (tridiagonal()) std::fill(values_.begin() + 3 * static_cast<std::ptrdiff_t>(n_), values_.end(), Scalar(0));
   pivot_.resize(static_cast<std::size_t>(n_));
-  return with_kernel<Scalar>(n_, lower_, upper_, [this](const auto& kernel) {
+  regular_ = with_kernel<Scalar>(n_, lower_, upper_, [this](const auto& kernel) {
     return kernel.factorise(values_.data(), pivot_.data(), exchanged_);
   });
+  return regular_;
 }
 
 template <class Scalar>
 void BasicBandedLu<Scalar>::solve(std::span<Scalar> b) const {
+  if (!regular_) return no_solution(b);
   assert(static_cast<int>(b.size()) == n_);
   if (from_both_ends_) return BothEnds<const Scalar>(n_, values_.data()).solve(b.data());
   with_kernel<Scalar>(n_, lower_, upper_,

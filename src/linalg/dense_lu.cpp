@@ -10,6 +10,7 @@
 
 #include <Eigen/LU>
 
+#include "linalg/no_solution.hpp"
 #include "linalg/pivot_size.hpp"
 
 namespace saltus {
@@ -20,7 +21,6 @@ namespace {
 /// when the compiler knows how long they are.
 constexpr int largest_small = 4;
 
-/// Without the root, which is finite and positive where this is.
 /// Calls f with n as a constant.
 template <class F>
 auto with_constant(int n, F&& f) {
@@ -143,7 +143,8 @@ bool BasicDenseLu<Scalar>::factorise(int n, std::span<const Scalar> values) {
 
 template <class Scalar>
 void BasicDenseLu<Scalar>::solve(std::span<Scalar> b) const {
-  assert(state_->regular && static_cast<int>(b.size()) == state_->n);
+  if (!state_->regular) return no_solution(b);
+  assert(static_cast<int>(b.size()) == state_->n);
   if (b.empty()) return;
   if (state_->small()) return with_constant(state_->n, [&](auto size) { state_->solve_small(size, b.data()); });
   Eigen::Map<Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> x(b.data(), state_->n);
@@ -156,7 +157,8 @@ void BasicDenseLu<Scalar>::solve(std::span<Scalar> b) const {
 
 template <class Scalar>
 void BasicDenseLu<Scalar>::solve_transposed(std::span<Scalar> b) const {
-  assert(state_->regular && static_cast<int>(b.size()) == state_->n);
+  if (!state_->regular) return no_solution(b);
+  assert(static_cast<int>(b.size()) == state_->n);
   if (b.empty()) return;
   if (state_->small()) return state_->solve_small_transposed(b.data());
   Eigen::Map<Eigen::Matrix<Scalar, Eigen::Dynamic, 1>> x(b.data(), state_->n);

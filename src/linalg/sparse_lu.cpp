@@ -9,6 +9,8 @@
 
 #include <klu.h>
 
+#include "linalg/no_solution.hpp"
+
 namespace saltus {
 namespace {
 
@@ -59,6 +61,11 @@ struct BasicSparseLu<Scalar>::State {
   ~State() { release(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
+  /// True if no pivot is zero. klu_refactor does not look at those of blocks of one row.
+  bool has_pivots() const {
+    const auto* pivots = static_cast<const Scalar*>(numeric->Udiag);
+    return std::all_of(pivots, pivots + pattern.columns, [](const Scalar& pivot) { return pivot != Scalar(0); });
+  }
   double* raw() { return reinterpret_cast<double*>(values.data()); }
   void release_numeric() {
     if (numeric) Klu<Scalar>::free_numeric(&numeric, &common);
@@ -122,7 +129,7 @@ bool BasicSparseLu<Scalar>::factorise(std::span<const Scalar> values) {
   int* row = s.pattern.row.data();
   if (s.numeric && Klu<Scalar>::refactor(start, row, s.raw(), s.symbolic, s.numeric, &s.common) &&
       Klu<Scalar>::growth(start, row, s.raw(), s.symbolic, s.numeric, &s.common) &&
-      s.common.rgrowth > smallest_growth) {
+      s.common.rgrowth > smallest_growth && s.has_pivots()) {
     s.regular = true;
     return true;
   }
@@ -135,7 +142,8 @@ bool BasicSparseLu<Scalar>::factorise(std::span<const Scalar> values) {
 
 template <class Scalar>
 void BasicSparseLu<Scalar>::solve(std::span<Scalar> b) const {
-  assert(state_->regular && static_cast<int>(b.size()) == size());
+  if (!state_->regular) return no_solution(b);
+  assert(static_cast<int>(b.size()) == size());
   if (b.empty()) return;
   Klu<Scalar>::solve(state_->symbolic, state_->numeric, size(), 1, reinterpret_cast<double*>(b.data()),
                      &state_->common);
@@ -143,7 +151,8 @@ void BasicSparseLu<Scalar>::solve(std::span<Scalar> b) const {
 
 template <class Scalar>
 void BasicSparseLu<Scalar>::solve_transposed(std::span<Scalar> b) const {
-  assert(state_->regular && static_cast<int>(b.size()) == size());
+  if (!state_->regular) return no_solution(b);
+  assert(static_cast<int>(b.size()) == size());
   if (b.empty()) return;
   Klu<Scalar>::solve_transposed(state_->symbolic, state_->numeric, size(), reinterpret_cast<double*>(b.data()),
                                 &state_->common);

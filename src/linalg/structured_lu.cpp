@@ -6,12 +6,12 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 
 #include "linalg/band_order.hpp"
 #include "base/finite.hpp"
 #include "linalg/gmres.hpp"
+#include "linalg/no_solution.hpp"
 #include "linalg/pivot_size.hpp"
 #include "linalg/supernodal_lu.hpp"
 
@@ -77,7 +77,7 @@ void BasicStructuredLu<Scalar>::set_pattern(SparsePattern pattern, std::vector<c
     throw UsageError("StructuredLu: one mark per row is needed");
   pattern_ = std::move(pattern);
   simple_ = std::move(simple);
-  analysed_ = iterating_ = false;
+  analysed_ = iterating_ = regular_ = false;
   failures_ = iteration_failures_ = 0;
   systems_ = iterations_ = 0;
   for (auto* list : {&pivot_row_, &pivot_column_, &pivot_value_}) list->clear();
@@ -405,6 +405,11 @@ bool BasicStructuredLu<Scalar>::eliminate(std::span<const Scalar> values) {
 template <class Scalar>
 bool BasicStructuredLu<Scalar>::factorise(std::span<const Scalar> values) {
   assert(static_cast<int>(values.size()) == pattern_.nonzeros());
+  return regular_ = factorise_all(values);
+}
+
+template <class Scalar>
+bool BasicStructuredLu<Scalar>::factorise_all(std::span<const Scalar> values) {
   if (!all_finite(values)) return false;
   if (!analysed_) analyse(values);
   if (!eliminate(values)) {
@@ -465,13 +470,15 @@ void BasicStructuredLu<Scalar>::solve_rest(std::span<Scalar> b) {
     iterations_ += gmres_->iterations();
     if (converged) return;
     give_up_iteration();
-    if (!factorise_sparse()) return std::fill(b.begin(), b.end(), Scalar(std::numeric_limits<double>::quiet_NaN()));
+    regular_ = factorise_sparse();
+    if (!regular_) return no_solution(b);
   }
   supernodal_ ? supernodal_->solve(b) : sparse_.solve(b);
 }
 
 template <class Scalar>
 void BasicStructuredLu<Scalar>::solve(std::span<Scalar> b, std::span<Scalar> workspace) {
+  if (!regular_) return no_solution(b);
   if (direct_) return solve_rest(b);
   if (workspace.size() < b.size()) {
     workspace_.resize(b.size());

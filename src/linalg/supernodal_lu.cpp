@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/finite.hpp"
+#include "linalg/no_solution.hpp"
 
 #ifdef SALTUS_HAS_SUPERLU
 #include <slu_ddefs.h>
@@ -131,7 +132,8 @@ bool BasicSupernodalLu<Scalar>::factorise(std::span<const Scalar> values) {
 template <class Scalar>
 void BasicSupernodalLu<Scalar>::solve(std::span<Scalar> b) const {
   State& s = *state_;
-  assert(s.factorised && static_cast<int>(b.size()) == s.pattern.columns);
+  if (!s.factorised) return no_solution(b);
+  assert(static_cast<int>(b.size()) == s.pattern.columns);
   const int n = s.pattern.columns;
   SuperMatrix B{};
   Slu<Scalar>::create_dense(&B, n, 1, reinterpret_cast<typename State::Value*>(b.data()), n, SLU_DN, Slu<Scalar>::type,
@@ -167,8 +169,8 @@ bool BasicSupernodalLu<Scalar>::factorise(std::span<const Scalar>) {
   return false;
 }
 template <class Scalar>
-void BasicSupernodalLu<Scalar>::solve(std::span<Scalar>) const {
-  assert(false);
+void BasicSupernodalLu<Scalar>::solve(std::span<Scalar> b) const {
+  no_solution(b);
 }
 template <class Scalar>
 double BasicSupernodalLu<Scalar>::entries() const {

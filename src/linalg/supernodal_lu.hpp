@@ -25,8 +25,8 @@ class BasicSupernodalLu {
   void set_pattern(const SparsePattern& pattern);
   /// Factorises the matrix with these values at the places of the pattern; false if it is singular, not finite or too
   /// large for the memory.
-  bool factorise(std::span<const Scalar> values);
-  /// b := A^{-1} b.
+  [[nodiscard]] bool factorise(std::span<const Scalar> values);
+  /// b := A^{-1} b; NaN if there are no factors.
   void solve(std::span<Scalar> b) const;
   /// Entries of both factors.
   double entries() const;

@@ -170,10 +170,13 @@ void LaneLu::find_fill() {
 bool LaneLu::factorise(std::span<const double> values) {
   if (state_ == State::analysed && eliminate(values)) return true;
   if (state_ != State::other) {
+    state_ = State::fresh;  // without factors: solutions are NaN
     if (!match(values)) return false;
     find_fill();
-    state_ = State::analysed;
-    if (eliminate(values)) return true;
+    if (eliminate(values)) {
+      state_ = State::analysed;
+      return true;
+    }
     if (!other_.analyse(pattern_)) return false;
     state_ = State::other;
   }

@@ -19,8 +19,9 @@ class LaneLu {
   void set_pattern(const SparsePattern& pattern);
   const SparsePattern& pattern() const { return pattern_; }
   /// False: singular, or not finite.
-  bool factorise(std::span<const double> values);
-  /// b := A^{-1} b for `width` (1, 4, 8 or 16) right-hand sides: value i of lane l at i*width + l.
+  [[nodiscard]] bool factorise(std::span<const double> values);
+  /// NaN without factors, else b := A^{-1} b for `width` (1, 4, 8 or 16) right-hand sides: value i of lane l at i*width
+  /// + l.
   void solve(double* b, int width) const;
   /// b := A^{-T} b for two right-hand sides: value i of them at 2i and 2i + 1.
   void solve_transposed(std::span<double> b) const;

@@ -257,6 +257,8 @@ void Bdf::estimate() {
 Bdf::Attempt Bdf::attempt(const StepEnd& end) {
   history_.begin(end.h, order_);
   history_.predict(x_predicted_, xp_predicted_);
+  bad_ = first_not_finite(x_predicted_);  // differences over very short steps
+  if (bad_ >= 0) return Attempt::not_finite;
   if (!refresh(end)) return Attempt::singular;
   const Attempt solved = newton(end);
   if (solved != Attempt::good) return solved;

@@ -44,7 +44,7 @@ void Radau::set_stages(int s) {
   if (const double part = constrained ? 1e-4 : watched_.algebraic() ? 1e-2 : 1.0; part < 1.0)
     newton_tolerance_ = std::max(10.0 * eps / tolerance,
                                  std::min(newton_tolerance_, part * std::min(1.0, asked_.typical()) / tolerance));
-  factorised_for_ = 0.0;
+  factorised_for_.reset();
 }
 
 void Radau::start(System& system, const StartPoint& point) {
@@ -104,7 +104,7 @@ void Radau::start(System& system, const StartPoint& point) {
   first_ = true;
   jacobian_wanted_ = true;
   jacobian_current_ = false;
-  factorised_for_ = 0.0;
+  factorised_for_.reset();
   error_ = 0.0;
   contraction_ = 1.0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/finite.hpp"
 #include "step/fast_power.hpp"
@@ -70,7 +71,7 @@ bool Radau::update_jacobian(double h) {
   ++statistics_.jacobians;
   jacobian_current_ = true;
   jacobian_wanted_ = false;
-  factorised_for_ = 0.0;
+  factorised_for_.reset();
   return first_not_finite(Fx_) < 0 && first_not_finite(Fxp_) < 0;
 }
 
@@ -90,14 +91,14 @@ template bool Radau::factorise(ShiftedMatrix<Complex>&, Complex);  // the dense 
 bool Radau::factorise(double h) {
   if (factorised_for_ == h) return true;
   ++statistics_.factorisations;
-  factorised_for_ = 0.0;
+  factorised_for_.reset();
   inside_factorised_ = false;
   if (!factorise(real_, method_->gamma / h)) return false;
   for (std::size_t k = 0; k < method_->lambda.size(); ++k)
     if (!factorise(complex_[k], method_->lambda[k] / h)) return false;
   // matrices that another order or the dense output will need are analysed now: later steps shall not allocate
   for (std::size_t k = method_->lambda.size(); k < complex_.size(); ++k)
-    if (!complex_[k].analysed()) complex_[k].factorise(method_->lambda.back() / h, Fx_, Fxp_);
+    if (!complex_[k].analysed()) std::ignore = complex_[k].factorise(method_->lambda.back() / h, Fx_, Fxp_);
   factorised_for_ = h;
   return true;
 }

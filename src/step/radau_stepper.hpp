@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,9 @@ class Radau final : public Stepper {
 
   Attempt attempt(const StepEnd& end, bool retry);
   bool update_jacobian(double h);
-  bool factorise(double h);
+  [[nodiscard]] bool factorise(double h);
   template <class Scalar>
-  bool factorise(ShiftedMatrix<Scalar>& matrix, Scalar c);
+  [[nodiscard]] bool factorise(ShiftedMatrix<Scalar>& matrix, Scalar c);
   /// A polynomial that says where a step leads.
   struct Guide {
     const double* coefficients = nullptr;  // of theta, theta^2, ...; null: there is none
@@ -93,8 +94,8 @@ class Radau final : public Stepper {
   std::vector<char> differentiated_;
   ShiftedMatrix<double> real_;
   std::vector<ShiftedMatrix<Complex>> complex_;
-  double factorised_for_ = 0.0;
-  bool inside_factorised_ = false;  // the matrices that only the dense output needs
+  std::optional<double> factorised_for_;  // size of the step that has factors
+  bool inside_factorised_ = false;        // the matrices that only the dense output needs
   bool jacobian_current_ = false, jacobian_wanted_ = true;
   bool at_middle_ = false;  // where Jacobians are evaluated
 

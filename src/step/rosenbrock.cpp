@@ -74,7 +74,7 @@ class Rosenbrock final : public Stepper {
   bool evaluate_jacobian();
   bool linearise();
   bool keeps_jacobian();
-  bool factorise(double h);
+  [[nodiscard]] bool factorise(double h);
   double wanted_step(double limit) const;
   double* stage(int i) { return dense_.c.data() + static_cast<std::size_t>(i) * x0_.size(); }
   Stages stages() const { return {dense_.c.data(), x0_.size()}; }

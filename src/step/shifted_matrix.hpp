@@ -21,9 +21,10 @@ class ShiftedMatrix {
   bool set_structure(const Structure& structure);
   /// Factorises c F_x' + F_x with values at the places of the two patterns; false if it is singular or not finite. A
   /// workspace of entries() numbers, if given, saves memory: nothing is kept there.
-  bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp, std::span<Scalar> workspace = {});
+  [[nodiscard]] bool factorise(Scalar c, std::span<const double> Fx, std::span<const double> Fxp,
+                               std::span<Scalar> workspace = {});
   std::size_t entries() const { return lu_.pattern().row.size(); }
-  /// b := (c F_x' + F_x)^{-1} b. A workspace of n numbers, if given, saves memory, too.
+  /// b := (c F_x' + F_x)^{-1} b; NaN if there are no factors. A workspace of n numbers, if given, saves memory, too.
   void solve(std::span<Scalar> b, std::span<Scalar> workspace = {}) { lu_.solve(b, workspace); }
   /// Large matrices may be solved iteratively (BasicStructuredLu::allow_iteration), each about so many times. Before
   /// set_structure.

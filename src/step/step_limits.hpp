@@ -5,12 +5,15 @@
 
 namespace saltus {
 
-/// The end of the next step of a run that wants steps of size h (positive).
+/// The end of the next step of a run that wants steps of size h (positive). Never t0 itself.
 struct StepEnd {
   double t;  ///< t0 + h of this step, rounded to a representable time
   double h;  ///< the difference of both times, signed
   bool cut;  ///< shorter than wanted because the limit is near
 };
+
+/// The same for a wanted size below the resolution of time at t0: after the smallest step.
+StepEnd end_of_smallest_step(double t0, double limit);
 
 /// A remainder of at most 1.01 h is one step; one below 2 h is halved, so that no tiny step is left over.
 inline StepEnd step_end(double t0, double h, double limit) {
@@ -20,6 +23,7 @@ inline StepEnd step_end(double t0, double h, double limit) {
   const bool halve = distance < 2.0 * h;
   const double wanted = std::copysign(halve ? 0.5 * distance : h, remainder);
   const double t1 = t0 + wanted;
+  if (t1 == t0) return end_of_smallest_step(t0, limit);
   return {t1, t1 - t0, halve};
 }
 

@@ -79,6 +79,75 @@ TYPED_TEST(Lu, SparseSolvesWithTheMatrixAndItsTranspose) {
   }
 }
 
+// Each of these blocks has one row.
+TYPED_TEST(Lu, SparseSeesAPivotThatVanishesInAFactorisationWithOldPivots) {
+  const SparsePattern diagonal = make_pattern(3, 3, Pairs{{0, 0}, {1, 1}, {2, 2}});
+  BasicSparseLu<TypeParam> lu;
+  ASSERT_TRUE(lu.analyse(diagonal));
+  ASSERT_TRUE(lu.factorise(std::vector<TypeParam>{1.0, 2.0, 3.0}));
+  EXPECT_FALSE(lu.factorise(std::vector<TypeParam>{1.0, 0.0, 3.0}));
+  ASSERT_TRUE(lu.factorise(std::vector<TypeParam>{1.0, 2.0, 4.0}));
+}
+
+template <class Scalar>
+void expect_no_solution(const std::vector<Scalar>& b) {
+  for (const Scalar& value : b) EXPECT_TRUE(std::isnan(std::abs(value)));
+}
+
+// Before the first factorisation, after a failed one, and after a failed one that follows a good one.
+TYPED_TEST(Lu, SolutionsWithoutFactorsAreNaN) {
+  using Values = std::vector<TypeParam>;
+  for (const int n : {1, 2, 3, 4, 5, 12}) {
+    const auto size = static_cast<std::size_t>(n);
+    Values regular(size * size, TypeParam(0.0));
+    for (std::size_t i = 0; i < size; ++i) regular[i * size + i] = TypeParam(2.0);
+    Values singular = regular, not_finite = regular;
+    singular.back() = TypeParam(0.0);
+    not_finite.front() = TypeParam(std::nan(""));
+    Pairs places, band;
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i) places.emplace_back(i, j);
+    BasicDenseLu<TypeParam> dense;
+    BasicSparseLu<TypeParam> sparse, fresh;
+    BasicBandedLu<TypeParam> banded;
+    ASSERT_TRUE(sparse.analyse(make_pattern(n, n, places)));
+    banded.set_shape(n, std::min(n - 1, 1), std::min(n - 1, 1));
+    const auto expect_none = [&] {
+      Values b(size, TypeParam(1.0));
+      dense.solve(b);
+      expect_no_solution(b);
+      b.assign(size, TypeParam(1.0));
+      dense.solve_transposed(b);
+      expect_no_solution(b);
+      b.assign(size, TypeParam(1.0));
+      sparse.solve(b);
+      expect_no_solution(b);
+      b.assign(size, TypeParam(1.0));
+      sparse.solve_transposed(b);
+      expect_no_solution(b);
+      b.assign(size, TypeParam(1.0));
+      banded.solve(b);
+      expect_no_solution(b);
+    };
+    expect_none();
+    Values b(size, TypeParam(1.0));
+    fresh.solve(b);  // without a pattern
+    expect_no_solution(b);
+    for (const Values* bad : {&singular, &not_finite}) {
+      banded.clear();
+      for (int i = 0; i < n; ++i) banded.values()[banded.place(i, i)] = TypeParam(2.0);
+      ASSERT_TRUE(dense.factorise(n, regular) && sparse.factorise(regular) && banded.factorise());
+      banded.clear();
+      for (int i = 0; i < n; ++i)
+        banded.values()[banded.place(i, i)] = (*bad)[static_cast<std::size_t>(i) * (size + 1)];
+      EXPECT_FALSE(dense.factorise(n, *bad)) << n;
+      EXPECT_FALSE(sparse.factorise(*bad)) << n;
+      EXPECT_FALSE(banded.factorise()) << n;
+      expect_none();
+    }
+  }
+}
+
 TEST(DenseLu, SaysThatAMatrixIsSingularOrNotFinite) {
   DenseLu lu;
   EXPECT_FALSE(lu.factorise(2, std::vector{1.0, 2.0, 2.0, 4.0}));

@@ -238,6 +238,44 @@ TYPED_TEST(Structured, KeepsSmallMatricesDenseAndIrregularOnesSparse) {
   EXPECT_EQ(lu.kind(), MatrixKind::sparse);
 }
 
+TYPED_TEST(Structured, SolutionsWithoutFactorsAreNaN) {
+  for (const int n : {1, 2, 4, 11, 12, 40, 300})
+    for (const bool wide : {false, true}) {
+      Pairs places;
+      for (int i = 0; i < n; ++i) {
+        places.emplace_back(i, i);
+        if (i > 0) places.emplace_back(i, wide ? 0 : i - 1), places.emplace_back(wide ? 0 : i - 1, i);
+      }
+      const SparsePattern pattern = make_pattern(n, n, places);
+      const auto size = static_cast<std::size_t>(n);
+      BasicStructuredLu<TypeParam> lu;
+      lu.set_pattern(pattern, std::vector<char>(size, 1));
+      std::vector<TypeParam> values(pattern.row.size(), TypeParam(0.25)), zeros(values.size(), TypeParam(0.0));
+      for (int j = 0; j < n; ++j)
+        for (int k = pattern.start[j]; k < pattern.start[j + 1]; ++k)
+          if (pattern.row[k] == j) values[k] = TypeParam(4.0 + n);
+      std::vector<TypeParam> not_finite = values;
+      not_finite.back() = TypeParam(std::nan(""));
+      const auto expect_none = [&] {
+        std::vector<TypeParam> b(size, TypeParam(1.0)), workspace(size);
+        lu.solve(b);
+        for (const TypeParam& value : b) EXPECT_TRUE(std::isnan(std::abs(value))) << n;
+        b.assign(size, TypeParam(1.0));
+        lu.solve(b, workspace);
+        for (const TypeParam& value : b) EXPECT_TRUE(std::isnan(std::abs(value))) << n;
+      };
+      expect_none();
+      for (const auto* bad : {&not_finite, &zeros}) {
+        EXPECT_FALSE(lu.factorise(*bad));
+        expect_none();
+        ASSERT_TRUE(lu.factorise(values));
+        EXPECT_FALSE(lu.factorise(*bad));
+        expect_none();
+      }
+      EXPECT_LT(this->error(pattern, values, lu), 1e-12);
+    }
+}
+
 TYPED_TEST(Structured, RefusesWhatIsSingular) {
   const int n = 20;
   Pairs places;
@@ -249,6 +287,9 @@ TYPED_TEST(Structured, RefusesWhatIsSingular) {
   EXPECT_FALSE(lu.factorise(values));
   values[3] = std::nan("");
   EXPECT_FALSE(lu.factorise(values));
+  std::vector<TypeParam> b(static_cast<std::size_t>(n), TypeParam(1.0));
+  lu.solve(b);
+  for (const TypeParam& value : b) EXPECT_TRUE(std::isnan(std::abs(value)));
   EXPECT_THROW(lu.set_pattern(make_pattern(2, 3, {})), UsageError);
   EXPECT_THROW(lu.set_pattern(pattern, {1, 1}), UsageError);
 }

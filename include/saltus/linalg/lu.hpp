@@ -1,4 +1,7 @@
 // LU factorisations that are kept and used many times: dense and banded with partial pivoting, sparse by KLU.
+//
+// The rule of all factors: `factorise` returns false for a singular matrix, and there are no factors then. A solution
+// without factors is NaN in every component, never what is left of a failed or an earlier factorisation.
 #pragma once
 
 #include <saltus/linalg/matrix.hpp>
@@ -24,11 +27,11 @@ class BasicDenseLu {
 
   int size() const;
   /// Factorises the n x n matrix with these entries (column order). False if it is singular or has entries that are not
-  /// finite; solve must not be called then.
-  bool factorise(int n, std::span<const Scalar> values);
-  /// b := A^{-1} b.
+  /// finite: there are no factors then.
+  [[nodiscard]] bool factorise(int n, std::span<const Scalar> values);
+  /// b := A^{-1} b; NaN if there are no factors.
   void solve(std::span<Scalar> b) const;
-  /// b := A^{-T} b (without conjugation).
+  /// b := A^{-T} b (without conjugation); NaN if there are no factors.
   void solve_transposed(std::span<Scalar> b) const;
   /// An estimate of 1 / (‖A‖₁ ‖A^{-1}‖₁) (Hager and Higham); 0 if singular.
   double reciprocal_condition() const;
@@ -58,8 +61,8 @@ class BasicBandedLu {
   std::span<Scalar> values() { return values_; }
   void clear();
   /// Replaces the matrix by its factors; false if it is singular or a pivot is not finite.
-  bool factorise();
-  /// b := A^{-1} b.
+  [[nodiscard]] bool factorise();
+  /// b := A^{-1} b; NaN if there are no factors.
   void solve(std::span<Scalar> b) const;
 
  private:
@@ -69,7 +72,7 @@ class BasicBandedLu {
   std::size_t row_stride_ = 1, column_stride_ = 1;
   std::vector<Scalar> values_;
   std::vector<int> pivot_;  // by how much the row exchanged with row k in step k lies below it
-  bool exchanged_ = false, from_both_ends_ = false;
+  bool exchanged_ = false, from_both_ends_ = false, regular_ = false;
 };
 
 using BandedLu = BasicBandedLu<double>;
@@ -93,10 +96,10 @@ class BasicSparseLu {
   double expected_entries() const;
   double expected_operations() const;
   /// Factorises the matrix with these values at the places of the analysed pattern; false if it is singular.
-  bool factorise(std::span<const Scalar> values);
-  /// b := A^{-1} b.
+  [[nodiscard]] bool factorise(std::span<const Scalar> values);
+  /// b := A^{-1} b; NaN if there are no factors.
   void solve(std::span<Scalar> b) const;
-  /// b := A^{-T} b (without conjugation).
+  /// b := A^{-T} b (without conjugation); NaN if there are no factors.
   void solve_transposed(std::span<Scalar> b) const;
   /// An estimate of 1 / (‖A‖₁ ‖A^{-1}‖₁) for the values last factorised; 0 if singular.
   double reciprocal_condition() const;

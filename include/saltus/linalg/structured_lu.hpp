@@ -43,8 +43,8 @@ class BasicStructuredLu {
   void set_pattern(SparsePattern pattern, std::vector<char> simple = {});
   const SparsePattern& pattern() const { return pattern_; }
   /// Factorises the matrix with these values at the places of the pattern; false if it is singular or not finite.
-  bool factorise(std::span<const Scalar> values);
-  /// b := A^{-1} b. A workspace of the size of b, if given, saves as much memory.
+  [[nodiscard]] bool factorise(std::span<const Scalar> values);
+  /// b := A^{-1} b; NaN if there are no factors. A workspace of the size of b, if given, saves as much memory.
   void solve(std::span<Scalar> b, std::span<Scalar> workspace = {});
 
   /// Before the first values of a pattern: GMRES may be used; about so many systems are solved with each matrix. 0: no.
@@ -101,14 +101,15 @@ class BasicStructuredLu {
   bool worth_iterating(const SparsePattern& rest, double cost);
   void choose_sparse(const SparsePattern& rest);
   bool eliminate(std::span<const Scalar> values);
-  bool factorise_rest();
-  bool factorise_sparse();
+  [[nodiscard]] bool factorise_all(std::span<const Scalar> values);
+  [[nodiscard]] bool factorise_rest();
+  [[nodiscard]] bool factorise_sparse();
   void give_up_iteration();
   void solve_rest(std::span<Scalar> b);
 
   SparsePattern pattern_;
   std::vector<char> simple_;
-  bool analysed_ = false;
+  bool analysed_ = false, regular_ = false;  // regular_: there are factors of the last values
   int failures_ = 0;  // analyses that later values have refuted
 
   // Pivot q stands in pivot_row_[q], pivot_column_[q]. The other entries of its row, by places in the pattern, become

@@ -275,8 +275,9 @@ void Instant::look(double t) {
       doubt().slope_error.clear();  // the state is another one, and exact
     }
     idle_reset = acted && reset_ && trials_.within_tolerance(now.x, committed_x_);
-    // what was decided still holds if neither the state nor the equations have changed
-    decided = !(acted && (!same(now.x, committed_x_) || !hybrid_.same_equations(committed_, now.mode) ||
+    // what was decided still holds if neither the state nor the equations have changed, those of the start included
+    decided = !(acted && ((arrival.initial && hybrid_.initial_conditions(now.mode)) || !same(now.x, committed_x_) ||
+                          !hybrid_.same_equations(committed_, now.mode) ||
                           !hybrid_.same_time_guards(committed_, now.mode) || now.mode.on_surfaces()));
     copy(now.x, before_round_.x);
   }

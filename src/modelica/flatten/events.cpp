@@ -328,6 +328,7 @@ void Flattener::emit_initial_equations() {
     const Expr symbol = it == variable_of_pre.end() ? side.scalar() : Expr(model_->data().graph, it->second);
     const Component* component = component_of(symbol);
     if (!component || component->is_parameter() || parameter_values_.contains(symbol.id())) return false;
+    if (!is_known(other.scalar())) return false;
     const double value = parameter_value(other.scalar());
     if (!std::isfinite(value)) return false;
     if (component->is_discrete()) check_fixed_start(symbol, value, where);
@@ -355,17 +356,99 @@ void Flattener::emit_initial_equations() {
       progress = true;
     }
   }
+  const auto is_before = [&](const Value& side) {
+    return side.scalar().is_symbol() && variable_of_pre.contains(side.scalar().id());
+  };
+  const auto is_discrete = [&](const Value& side) { return is_discrete_symbol(side.scalar()) || is_before(side); };
+  InitialTargets targets = initial_targets();
   for (std::size_t k = 0; k < initial_equations_.size(); ++k) {
     const FlatEquation& e = initial_equations_[k];
-    const auto is_discrete = [&](const Value& side) {
-      return is_discrete_symbol(side.scalar()) ||
-             (side.scalar().is_symbol() && variable_of_pre.contains(side.scalar().id()));
-    };
-    if (!is_discrete(e.lhs) && !is_discrete(e.rhs))
+    if (!is_discrete(e.lhs) && !is_discrete(e.rhs)) {
       model_->initial_equation({e.lhs.scalar(), e.rhs.scalar()}, locate(e.where));
-    else if (!solved[k])
-      report({e.where, "an initial equation of a discrete variable must give it a value that is known before the run"});
+      continue;
+    }
+    const Value &side = is_discrete(e.lhs) ? e.lhs : e.rhs, &other = is_discrete(e.lhs) ? e.rhs : e.lhs;
+    if (!is_before(side)) {
+      solve_at_start(e, solved[k] != 0, targets);
+    } else if (!solved[k]) {
+      const Expr symbol(model_->data().graph, variable_of_pre.at(side.scalar().id()));
+      if (targets.given.contains(symbol.id()))
+        report({e.where, "the value of " + in_quotes(symbol.name()) +
+                             " before the start must be known before the run: " +
+                             "another equation gives its value at the start"});
+      else
+        assign_at_start(symbol, other.scalar(), e.where, targets);
+    }
   }
+}
+
+// Discrete variables whose values at the start follow from something else than their initial equations.
+Flattener::InitialTargets Flattener::initial_targets() const {
+  InitialTargets targets;
+  for (const Definition& definition : definitions_) targets.given.insert(definition.symbol.id());
+  const Expr& initial = model_->data().initial_symbol;
+  for (const FlatClause& clause : clauses_) {
+    const std::vector<Expr> read = symbols_of(std::span(&clause.condition.expr(), 1), SymbolKind::discrete);
+    if (std::ranges::none_of(read, [&](const Expr& symbol) { return symbol.same(initial); })) continue;
+    for (const FlatAction& action : clause.actions)
+      if (action.kind == Kind::assign) targets.given.insert(action.target.id());
+  }
+  return targets;
+}
+
+// What states are at the start is found before clauses act: an initial equation that needs their values must not decide
+// them.
+void Flattener::assign_at_start(const Expr& symbol, const Expr& value, const Location& where, InitialTargets& targets) {
+  const auto reads = [](const Expr& e, SymbolKind kind) { return !symbols_of(std::span(&e, 1), kind).empty(); };
+  const auto contains = [&](const Expr& e) {
+    return std::ranges::any_of(symbols_of(std::span(&e, 1), SymbolKind::discrete),
+                               [&](const Expr& other) { return other.same(symbol); });
+  };
+  if (reads(value, SymbolKind::variable) || reads(value, SymbolKind::derivative))
+    for (const FlatEquation& e : initial_equations_) {
+      if (is_discrete_symbol(e.lhs.scalar()) || is_discrete_symbol(e.rhs.scalar())) continue;
+      if (!contains(e.lhs.scalar()) && !contains(e.rhs.scalar())) continue;
+      report({where,
+              "this initial equation gives " + in_quotes(symbol.name()) +
+                  " a value that depends on variables, and the initial equation '" + to_string(e.lhs.scalar()) + " = " +
+                  to_string(e.rhs.scalar()) + "' of variables reads " + in_quotes(symbol.name()),
+              "give " + in_quotes(symbol.name()) + " a value of parameters, or a start value"});
+      return;
+    }
+  targets.given.insert(symbol.id());
+  clauses_.push_back(
+      {.condition = model_->initial(), .actions = {{Kind::assign, symbol, value, "", where}}, .where = where});
+}
+
+// An initial equation of a discrete variable whose value is not known before the run is an assignment at the start,
+// which is solved together with the other equations there. Where the variable has its value already, the equation must
+// hold: a run that violates it ends with a message.
+void Flattener::solve_at_start(const FlatEquation& e, bool known, InitialTargets& targets) {
+  const auto is_free = [&](const Value& side) {
+    if (!is_discrete_symbol(side.scalar()) || targets.given.contains(side.scalar().id())) return false;
+    const auto& [component, position] = places_.at(side.scalar().id());
+    return !component->is_parameter() && present_numbers(*component, "fixed", 0.0)[position] == 0.0;
+  };
+  const bool left = is_free(e.lhs);
+  const Value &side = left ? e.lhs : e.rhs, &other = left ? e.rhs : e.lhs;
+  if (is_free(side)) {
+    if (known)
+      targets.given.insert(side.scalar().id());
+    else
+      assign_at_start(side.scalar(), other.scalar(), e.where, targets);
+    return;
+  }
+  const Expr &a = e.lhs.scalar(), &b = e.rhs.scalar();
+  const bool truths = e.lhs.type == TypeKind::boolean;
+  const BoolExpr holds = truths ? (BoolExpr(a) && BoolExpr(b)) || (!BoolExpr(a) && !BoolExpr(b)) : equal(a, b);
+  if (holds.expr().is_constant() && holds.expr().constant_value() != 0.0) return;
+  clauses_.push_back({.condition = model_->initial(),
+                      .actions = {{Kind::check,
+                                   {},
+                                   holds.expr(),
+                                   "the initial equation '" + to_string(a) + " = " + to_string(b) + "' does not hold",
+                                   e.where}},
+                      .where = e.where});
 }
 
 void Flattener::emit() {

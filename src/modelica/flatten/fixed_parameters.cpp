@@ -32,6 +32,18 @@ std::vector<double> Flattener::parameter_values(std::span<const Expr> expression
   return result;
 }
 
+bool Flattener::is_known(const Expr& expr) const {
+  if (expr.is_constant()) return true;
+  Graph& graph = *model_->data().graph;
+  const std::vector<NodeId> roots = {expr.in(graph)};
+  for (const NodeId id : graph.reachable(roots)) {
+    const Op op = graph.node(id).op;
+    if (op == Op::external) return false;
+    if (op == Op::symbol && !parameter_values_.contains(id) && !varying_.contains(id)) return false;
+  }
+  return true;
+}
+
 void Flattener::collect_fixed(Instance& instance, std::vector<VariableInfo>& found, std::vector<Expr>& values) {
   for (Component& component : instance.components) {
     if (component.shape_state != Component::State::done || component.absent || component.inner) continue;

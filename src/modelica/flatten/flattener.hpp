@@ -201,6 +201,9 @@ class Flattener {
   double number(const Value& value, const Location& where, std::string_view what);
   std::int64_t integer(const Value& value, const Location& where, std::string_view what);
   double parameter_value(const Expr& expr) const;
+  /// True if parameters, constants and start values alone determine the expression. A relation on anything else has a
+  /// truth value, but not a known one.
+  bool is_known(const Expr& expr) const;
   /// The same for many expressions, in one pass (fixed_parameters.cpp).
   std::vector<double> parameter_values(std::span<const Expr> expressions) const;
   /// Adds the parameters of an instance and its parts that the model does not contain, and their values.
@@ -490,6 +493,13 @@ class Flattener {
   void emit();
   void emit_clauses();
   void emit_initial_equations();
+  /// Discrete variables that have a value at the start, of clauses, definitions or initial equations.
+  struct InitialTargets {
+    std::unordered_set<NodeId> given;
+  };
+  InitialTargets initial_targets() const;
+  void assign_at_start(const Expr& symbol, const Expr& value, const Location& where, InitialTargets& targets);
+  void solve_at_start(const FlatEquation& e, bool known, InitialTargets& targets);
   void check_fixed_start(const Expr& symbol, double value, const Location& where);
   std::vector<std::size_t> sorted_groups(const std::vector<std::vector<std::size_t>>& groups) const;
   Component* component_of(const Expr& symbol) const;

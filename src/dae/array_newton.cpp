@@ -123,7 +123,8 @@ class Iteration {
   void choose_free(bool hold_state) {
     free_.clear();
     for (std::size_t k = 0; k < X_.size(); ++k) {
-      const bool held = k < n_ && (hold_state || (!options_.fixed.empty() && options_.fixed[k]));
+      const bool held = k < n_ ? hold_state || (!options_.fixed.empty() && options_.fixed[k])
+                               : !options_.constant.empty() && options_.constant[k % n_];
       if (!held) free_.push_back(static_cast<int>(k));
     }
   }

@@ -15,6 +15,8 @@ namespace saltus {
 struct ArrayNewtonOptions {
   /// Non-zero for components of x_[0] that must not move; empty: none.
   std::vector<char> fixed;
+  /// Non-zero for components whose derivatives of all orders must not move either; empty: none.
+  std::vector<char> constant = {};
   /// How willingly components of x_[0] move (relative to derivatives, which have 1); empty: all 1.
   std::vector<double> preference;
   /// Directions (n rows, not scaled) in which x_[0] may move; without rows: all. Excludes fixed and preference.

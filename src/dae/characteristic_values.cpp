@@ -21,6 +21,7 @@
 #include "dae/preference.hpp"
 #include "dae/redundant_analysis.hpp"
 #include "dae/structured_array.hpp"
+#include "dae/undetermined.hpp"
 
 namespace saltus {
 
@@ -458,6 +459,8 @@ CharacteristicValues characteristic_values(System& system, double t, std::span<c
     analyse_blocks(system, t, x, options, result);
   else
     decide_by_ranks(system, t, x, options, result);
+  if (result.status != AnalysisStatus::undecided)
+    result.constant_components = choose_constant_components(undetermined_directions(system, t, result));
   return result;
 }
 

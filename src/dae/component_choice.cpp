@@ -58,7 +58,7 @@ Admissibility check_fixed(const Matrix& T2, std::span<const int> fixed) {
 }
 
 std::vector<int> choose_components(const Matrix& T2, const Structure& structure, const StructuralAnalysis& analysis,
-                                   std::span<const int> preferred) {
+                                   std::span<const int> preferred, std::span<const int> first) {
   const auto order = [&](int j) {
     return analysis.variable_offset.empty() ? static_cast<int>(structure.differentiated(j))
                                             : analysis.variable_offset[j];
@@ -68,7 +68,14 @@ std::vector<int> choose_components(const Matrix& T2, const Structure& structure,
   RowBasis basis(T2);
   std::vector<int> chosen;
   std::vector<char> taken(static_cast<std::size_t>(structure.variables), 0), wanted(taken.size(), 0);
-  for (const int j : preferred) wanted[j] = 1;
+  for (const int j : first) wanted[j] = 1;
+  for (const int j : preferred) wanted[j] = 2;
+  for (const int j : first) {
+    if (!preferred.empty() || !(basis.length(j) > dependent)) continue;
+    basis.take(j);
+    taken[j] = 1;
+    chosen.push_back(j);
+  }
   // poor pivots only when nothing better is left
   for (const double threshold : {1e-2, 1e-5, dependent})
     for (int level = highest; level >= 0; --level) {

@@ -16,9 +16,9 @@ struct Admissibility {
 };
 Admissibility check_fixed(const Matrix& T2, std::span<const int> fixed);
 
-/// Components that parametrise the solution set: differentiated variables of high order first, among these the preferred
-/// ones, well-conditioned pivots first.
+/// Components that parametrise the solution set: those of `first`, if nothing is preferred, then differentiated variables
+/// of high order, among these the preferred ones, well-conditioned pivots first.
 std::vector<int> choose_components(const Matrix& T2, const Structure& structure, const StructuralAnalysis& analysis,
-                                   std::span<const int> preferred = {});
+                                   std::span<const int> preferred = {}, std::span<const int> first = {});
 
 }  // namespace saltus

@@ -4,6 +4,7 @@
 // behind the dense array, one level higher than the mode itself needs: there the array determines all of x', so that a
 // condition on the derivative of an algebraic variable restricts x.
 #include <saltus/dae/initialisation.hpp>
+#include <saltus/dae/solution_series.hpp>
 #include <saltus/dae/staged_series.hpp>
 #include <saltus/linalg/decomposition.hpp>
 #include <saltus/linalg/rank.hpp>
@@ -72,6 +73,9 @@ class Initialiser {
       solve(result_.held);
     }
     if (overfixed_) judge_overfixed();
+    // of a certified mode, those that occur in the equations are there already
+    if (result_.ok() && !result_.all_slopes && !certified())
+      result_.all_slopes = extend_series(system_, t_, values_, 1, result_.X);
     finish();
     return std::move(result_);
   }
@@ -91,7 +95,7 @@ class Initialiser {
     }
     if (options_.conditions || options_.hold != Hold::differential || (!held.empty() && !large_index_one())) return;
     if (dense_) {
-      held = choose_components(values_.T2, s_, values_.structure, options_.preferred);
+      held = choose_components(values_.T2, s_, values_.structure, options_.preferred, values_.constant_components);
     } else if (by_blocks()) {
       held = values_.free_components;
     } else if (large_index_one()) {
@@ -181,7 +185,7 @@ class Initialiser {
     result_.X = std::move(X);
     result_.iterations = staged.iterations();
     result_.status = InitialisationStatus::converged;
-    result_.all_slopes = true;
+    result_.all_slopes = result_.along_impulses = true;
     return true;
   }
 

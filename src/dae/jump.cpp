@@ -1,6 +1,7 @@
 // S. Trenn, Switched differential algebraic equations, in: Dynamics and Control of Switched Electronic Systems,
 // Springer 2012: for a regular pencil R^n = V* + W*, and the consistency projector maps onto V* along W*.
 #include <saltus/dae/jump.hpp>
+#include <saltus/dae/solution_series.hpp>
 #include <saltus/linalg/decomposition.hpp>
 
 #include <algorithm>
@@ -75,7 +76,7 @@ void fill_result(System& system, std::span<const double> x_before, const Charact
 }
 
 Jump least_squares_jump(System& system, double t, std::span<const double> x_before, const CharacteristicValues& values,
-                        Hold hold) {
+                        Hold hold, bool& along_impulses) {
   Initialisation found = initialise(system, t, x_before, values, {.hold = hold});
   Jump result;
   result.status = found.status;
@@ -83,6 +84,7 @@ Jump least_squares_jump(System& system, double t, std::span<const double> x_befo
   result.X = std::move(found.X);
   result.message = std::move(found.message);
   result.all_slopes = found.all_slopes;
+  along_impulses = found.along_impulses;
   fill_result(system, x_before, values, result);
   return result;
 }
@@ -144,10 +146,11 @@ Jump jump(System& system, double t, std::span<const double> x_before, const Char
   if (s.explicit_ode || !dense || !regular || rule == JumpRule::least_squares) {
     // without hidden constraints an impulse moves algebraic variables only, which is what holding the others does
     const bool hold = s.explicit_ode || (rule == JumpRule::impulsive && regular);
-    Jump result = least_squares_jump(system, t, x_before, values, hold ? Hold::differential : Hold::fixed_only);
-    // of modes with hidden constraints, stages alone (which find all slopes) follow the directions of impulses
-    const bool by_stages = values.certificate.valid && result.all_slopes;
-    if (!s.explicit_ode && values->mu > 0 && !by_stages) result.rule = JumpRule::least_squares;
+    bool along_impulses = false;
+    Jump result =
+        least_squares_jump(system, t, x_before, values, hold ? Hold::differential : Hold::fixed_only, along_impulses);
+    // of modes with hidden constraints, stages alone follow the directions of impulses
+    if (!s.explicit_ode && values->mu > 0 && !along_impulses) result.rule = JumpRule::least_squares;
     return result;
   }
   const ArrayScaling analysed{values.variable_scale, values.equation_scale, values.time_scale};
@@ -155,6 +158,7 @@ Jump jump(System& system, double t, std::span<const double> x_before, const Char
   // the analysis may have been made where all values were tiny, or in another unit of a switch
   if (!result.ok())
     if (Jump here = impulsive_jump(system, t, x_before, values->mu, nullptr); here.ok()) result = std::move(here);
+  if (result.ok()) result.all_slopes = extend_series(system, t, values, 1, result.X);
   fill_result(system, x_before, values, result);
   return result;
 }

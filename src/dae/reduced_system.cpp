@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/finite.hpp"
+#include "dae/undetermined.hpp"
 
 namespace saltus {
 namespace {
@@ -36,7 +37,8 @@ ReducedSystem::ReducedSystem(System& system, const CharacteristicValues& values)
       array_(system),
       numbers_(values.numbers),
       n_(system.structure().variables),
-      m_(system.structure().equations) {
+      m_(system.structure().equations),
+      constant_(values.constant_components) {
   if (values.status == AnalysisStatus::undecided)
     throw UsageError(
         "ReducedSystem: the characteristic values are undecided; the system cannot be reduced at this point");
@@ -45,6 +47,8 @@ ReducedSystem::ReducedSystem(System& system, const CharacteristicValues& values)
         fmt::format("ReducedSystem: it needs the dense projectors of characteristic_values of this system, and at most "
                     "{} variables (there are {})",
                     largest_dense, n_));
+  if (static_cast<int>(constant_.size()) != numbers_.u)
+    throw UsageError("ReducedSystem: the values do not say which components are kept constant");
   const Structure& s = system.structure();
   structure_ = s;
   structure_.equations = n_;
@@ -101,7 +105,7 @@ void ReducedSystem::choose_array(const CharacteristicValues& values) {
 std::string ReducedSystem::equation_name(int i) const {
   if (i < numbers_.d) return "differential part, combination " + std::to_string(i + 1);
   if (i < numbers_.d + numbers_.a) return "constraints, combination " + std::to_string(i - numbers_.d + 1);
-  return "undetermined part, component " + std::to_string(i - numbers_.d - numbers_.a + 1);
+  return variable_name(constant_[static_cast<std::size_t>(i - numbers_.d - numbers_.a)]) + " is kept constant";
 }
 
 void ReducedSystem::restart(double t, std::span<const double> X) {
@@ -260,15 +264,30 @@ double ReducedSystem::find_differential_part(const Matrix& ET2, const Matrix& T2
   if (certified_) {
     const PivotedQr qr = pivoted_qr(ET2);
     Z1_ = columns(qr.Q, 0, d);
-    T_ = Matrix(n_, 0);
     if (d > 0) kept = qr.pivots[d - 1];
   } else {
     const Svd differential = svd(ET2);
     Z1_ = columns(differential.U, 0, d);
-    T_ = T2 * columns(differential.V, d, T2.columns() - d);
+    open_ = T2 * columns(differential.V, d, T2.columns() - d);
     if (d > 0) kept = differential.s[d - 1];
   }
   return kept;
+}
+
+double ReducedSystem::constancy(std::span<const int> components) const {
+  if (open_.columns() == 0) return 1.0;
+  const Svd parts = svd(select_rows(open_, components));
+  return parts.s.size() == static_cast<std::size_t>(open_.columns()) ? parts.s.back() : 0.0;
+}
+
+bool ReducedSystem::choose_constant_anew() {
+  constexpr double poor = 0.3, better = 1.5;
+  const double now = constancy(constant_);
+  if (now >= poor) return false;
+  std::vector<int> others = choose_constant_components(open_);
+  if (static_cast<int>(others.size()) != numbers_.u || !(constancy(others) > better * now)) return false;
+  constant_ = std::move(others);
+  return true;
 }
 
 // An integrator that comes back from a later time has failed there; the y that was found may belong to a point far off
@@ -364,11 +383,7 @@ void ReducedSystem::residual(double t, std::span<const double> x, std::span<cons
   };
   project(Z1_, F_);
   project(Z2_, g_);
-  for (int k = 0; k < T_.columns(); ++k) {
-    double sum = 0.0;
-    for (int j = 0; j < n_; ++j) sum += T_(j, k) * (x[j] - anchor_[j]) / column_scale_[j];
-    F[row++] = sum;
-  }
+  for (const int j : constant_) F[row++] = (x[j] - anchor_[j]) / column_scale_[j];
 }
 
 void ReducedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
@@ -399,8 +414,9 @@ void ReducedSystem::jacobian(double t, std::span<const double> x, std::span<cons
       for (int k = 0; k < Z2_.rows(); ++k) sum += Z2_(k, i) * J_(rows_[k], j) * row_scale_[rows_[k]];
       Fx[column_start(j) + static_cast<std::size_t>(numbers_.d + i)] = sum;
     }
-    for (int i = 0; i < T_.columns(); ++i)
-      Fx[column_start(j) + static_cast<std::size_t>(numbers_.d + numbers_.a + i)] = T_(j, i) / column_scale_[j];
+    for (std::size_t i = 0; i < constant_.size(); ++i)
+      if (constant_[i] == j)
+        Fx[column_start(j) + static_cast<std::size_t>(numbers_.d + numbers_.a) + i] = 1.0 / column_scale_[j];
   }
 }
 

@@ -1,5 +1,6 @@
-// With a certificate each further coefficient is one linear system; otherwise the derivative array determines `order` coefficients at
-// level mu + order.
+// With a certificate each further coefficient is one linear system. Otherwise the array of level mu contains all
+// constraints on x, but their derivatives only at the next level: x_[order] is determined at level mu + order (Kunkel
+// and Mehrmann, Differential-Algebraic Equations, EMS 2006, section 4.1: the reduced equations are of index 1).
 #include <saltus/dae/initialisation.hpp>
 #include <saltus/dae/solution_series.hpp>
 
@@ -25,26 +26,40 @@ bool solution_series(System& system, double t, std::span<const double> x, const 
     system.solution_taylor(t, order + 1, X);
     return true;
   }
-  if (values->u > 0) return false;
   Initialisation start = initialise(system, t, x, values);
   if (!start.ok()) return false;
   X = std::move(start.X);
+  if (!extend_series(system, t, values, order + 1, X)) return false;
+  X.resize(static_cast<std::size_t>(order + 2) * n);
+  return true;
+}
+
+bool extend_series(System& system, double t, const CharacteristicValues& values, int order, std::vector<double>& X) {
+  const auto n = static_cast<std::size_t>(system.structure().variables);
+  if (!system.structure().taylor) return false;
+  std::vector<double> longer = X;
   if (values.certificate.valid && !values.structure.singular()) {
     StructuredArray array(system, values.structure);
-    const int level = std::max(order, array.level());
-    X.resize(static_cast<std::size_t>(level + 2) * n, 0.0);
-    if (!array.extend(t, level, X)) return false;
+    const int level = std::max(order - 1, array.level());
+    longer.resize(static_cast<std::size_t>(level + 2) * n, 0.0);
+    if (!array.extend(t, level, longer)) return false;
   } else {
     DerivativeArray array(system);
     const int level = values->mu + order;
     if (array.columns(level) > largest_array) return false;
-    X.resize(static_cast<std::size_t>(level + 2) * n, 0.0);
+    longer.resize(static_cast<std::size_t>(level + 2) * n, 0.0);
     ArrayNewtonOptions options;
     options.fixed.assign(n, 1);
+    options.constant.assign(n, 0);
+    for (const int j : values.constant_components) {
+      options.constant[static_cast<std::size_t>(j)] = 1;
+      for (std::size_t q = n; q < longer.size(); q += n) longer[q + static_cast<std::size_t>(j)] = 0.0;
+    }
     ArrayScaling scaling;
-    if (!solve_array(array, scaling, t, level, X, options).converged) return false;
+    const ArrayNewtonResult found = solve_array(array, scaling, t, level, longer, options);
+    if (!found.converged || !(found.residual <= 1e-8 * (1.0 + found.reference))) return false;
   }
-  X.resize(static_cast<std::size_t>(order + 2) * n);
+  X = std::move(longer);
   return true;
 }
 

@@ -5,6 +5,8 @@
 #include <saltus/dae/jump.hpp>
 #include <saltus/dae/solution_series.hpp>
 #include <saltus/dae/start_search.hpp>
+#include <saltus/linalg/decomposition.hpp>
+#include <saltus/linalg/rank.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -111,6 +113,7 @@ const CharacteristicValues& Consistency::values_at(Analysis& analysis, System& s
   if (first->mu == 0 || !has_projectors(first, system)) return first;
   if (t != analysis.t_here || !std::equal(x.begin(), x.end(), analysis.x_here.begin(), analysis.x_here.end())) {
     analysis.here = characteristic_values(system, t, x, {.neighbours = false});
+    analysis.here.constant_components = first.constant_components;  // chosen once
     analysis.t_here = t;
     analysis.x_here.assign(x.begin(), x.end());
   }
@@ -177,7 +180,7 @@ bool Consistency::find_elsewhere(System& system, double t, std::vector<double>& 
   analyses_[s.id.number()].values = std::move(other.values);
   x = std::move(other.start.x);
   xp = std::move(other.start.xp);
-  if (!other.start.all_slopes) find_algebraic_slopes(analyses_[s.id.number()], system, t, x, xp);
+  if (!other.start.all_slopes) find_missing_slopes(analyses_[s.id.number()], system, t, x, xp);
   return true;
 }
 
@@ -263,7 +266,7 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     analysis.found = std::move(series);
     if (analysis.reduced) analysis.reduced->restart(t, analysis.found);
   }
-  if (!all_slopes) find_algebraic_slopes(analysis, system, t, x, xp);
+  if (!all_slopes) find_missing_slopes(analysis, system, t, x, xp);
   return check_finite(system, t, x, x, "value");
 }
 
@@ -373,7 +376,7 @@ bool Consistency::polish(System& system, double t, std::span<double> x, std::spa
 
 bool Consistency::polish(System& system, double t, std::span<double> x, std::span<double> xp, bool inside) {
   const auto it = analyses_.find(system.structure().id.number());
-  if (system.structure().explicit_ode || it == analyses_.end() || it->second.values->u > 0) return true;
+  if (system.structure().explicit_ode || it == analyses_.end()) return true;
   if (refine_in_place(system, t, it->second.values, x, xp)) return true;
   if (project_by_stages(it->second, system, t, x, xp, 1, inside ? fair_correction : small_correction)) {
     std::copy_n(X_.begin(), x.size(), x.begin());
@@ -388,7 +391,7 @@ bool Consistency::polish(System& system, double t, std::span<double> x, std::spa
     return false;
   std::copy(result.x.begin(), result.x.end(), x.begin());
   std::copy(result.xp.begin(), result.xp.end(), xp.begin());
-  if (!result.all_slopes) find_algebraic_slopes(it->second, system, t, x, xp);
+  if (!result.all_slopes) find_missing_slopes(it->second, system, t, x, xp);
   return true;
 }
 
@@ -430,20 +433,22 @@ bool Consistency::series(System& system, double t, std::span<const double> x, in
   return solution_series(system, t, x, it == analyses_.end() ? none : values_at(it->second, system, t, x), order, X);
 }
 
-// The equations do not contain the derivatives of never differentiated variables, but guards on such variables must know where they
-// go. Without Taylor coefficients: the slope between here and a consistent point a little later, where a change that the accuracy of
-// the solution explains counts as none.
-void Consistency::find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x,
-                                        std::span<double> xp) {
+// Derivatives that the values were found without: those of never differentiated variables, which the equations do not
+// contain, but guards on such variables must know; and without a certificate those that F_x' alone does not determine.
+// Without Taylor coefficients: the slope between here and a consistent point a little later, where a change that the
+// accuracy of the solution explains counts as none. The least correction then makes the equations hold.
+void Consistency::find_missing_slopes(Analysis& analysis, System& system, double t, std::span<const double> x,
+                                      std::span<double> xp) {
   const Structure& s = system.structure();
-  if (s.guards == 0) return;
+  const bool certified = analysis.values.certificate.valid;
+  const auto missing = [&](int j) { return certified ? s.guards > 0 && !s.differentiated(j) : true; };
   bool any = false;
-  for (int j = 0; j < s.variables; ++j) any = any || !s.differentiated(j);
+  for (int j = 0; j < s.variables; ++j) any = any || missing(j);
   if (!any) return;
   const CharacteristicValues& values = values_at(analysis, system, t, x);
-  if (std::vector<double> X; solution_series(system, t, x, values, 1, X)) {
+  if (std::vector<double> X; solution_series(system, t, x, values, 0, X)) {
     for (int j = 0; j < s.variables; ++j)
-      if (!s.differentiated(j)) xp[j] = X[static_cast<std::size_t>(s.variables + j)];
+      if (missing(j)) xp[j] = X[static_cast<std::size_t>(s.variables + j)];
     return;
   }
   const double h = 1e-6 * std::max(1.0, std::abs(t));
@@ -453,10 +458,29 @@ void Consistency::find_algebraic_slopes(Analysis& analysis, System& system, doub
   const Initialisation result = initialise(system, t + h, later, values);
   if (!result.ok()) return;
   for (int j = 0; j < s.variables; ++j) {
-    if (s.differentiated(j)) continue;
+    if (!missing(j)) continue;
     const double change = result.x[j] - x[j];
     xp[j] = std::abs(change) > 1e-11 * (system.nominal(j) + std::abs(x[j])) ? change / h : 0.0;
   }
+  if (!certified && s.variables <= largest_reduction) satisfy_equations(system, t, x, xp);
+}
+
+// The least correction of xp with which the equations hold, as far as xp can do that.
+void Consistency::satisfy_equations(System& system, double t, std::span<const double> x, std::span<double> xp) {
+  const Structure& s = system.structure();
+  std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size()),
+      F(static_cast<std::size_t>(s.equations));
+  system.jacobian(t, x, xp, Fx, Fxp);
+  system.residual(t, x, xp, F);
+  Matrix E(s.equations, s.variables);
+  for (int j = 0; j < s.variables; ++j)
+    for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
+      E(s.derivative_pattern.row[k], j) = Fxp[static_cast<std::size_t>(k)];
+  if (!all_finite(F) || !all_finite(Fxp)) return;
+  LeastSquares solver(E);
+  solver.truncate(rank_gap(solver.pivots(), std::max(s.equations, s.variables), norm2_estimate(E)).rank);
+  const std::vector<double> step = solver.solve(F);
+  for (std::size_t j = 0; j < xp.size(); ++j) xp[j] -= step[j];
 }
 
 bool Consistency::needs_reduction(const System& system) const {
@@ -497,6 +521,15 @@ void Consistency::restart_reduced(System& system, double t, std::span<const doub
   it->second.t_found = t;
   it->second.found = std::move(X);
   if (it->second.reduced) it->second.reduced->restart(t, it->second.found);
+}
+
+bool Consistency::choose_constant_anew(System& system, double t, std::span<const double> x) {
+  const auto it = analyses_.find(system.structure().id.number());
+  if (it == analyses_.end() || !it->second.reduced || !it->second.reduced->choose_constant_anew()) return false;
+  Analysis& analysis = it->second;
+  analysis.values.constant_components = analysis.here.constant_components = analysis.reduced->constant_components();
+  restart_reduced(system, t, x);
+  return true;
 }
 
 const ReducedSystem* Consistency::reduced(const System& system) const {

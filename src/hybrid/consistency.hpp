@@ -76,6 +76,9 @@ class Consistency {
   System& integrable(System& system);
   /// Makes the reduced form, if there is one, begin at a point that another method has reached.
   void restart_reduced(System& system, double t, std::span<const double> x);
+  /// Of a mode whose equations leave variables open: keeps others of them constant from here on, where the present ones
+  /// no longer determine the rest. True: its integrator must be restarted.
+  bool choose_constant_anew(System& system, double t, std::span<const double> x);
   /// The reduced form alone; null if the system is integrated as it is.
   const ReducedSystem* reduced(const System& system) const;
   /// Taylor coefficients x_[0] … x_[order+1] of the solution through a consistent point. False if they cannot be had.
@@ -134,7 +137,8 @@ class Consistency {
   bool moves_state(const System& system, std::span<const double> x, std::span<const double> found) const;
   void find_projectors(Analysis& analysis, System& system, double t, std::span<const double> x);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
-  void find_algebraic_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);
+  void find_missing_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);
+  static void satisfy_equations(System& system, double t, std::span<const double> x, std::span<double> xp);
 
   double span_ = 0.0;
   const HybridSystem* family_ = nullptr;         // see keep_with

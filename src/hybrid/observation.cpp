@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "base/finite.hpp"
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 
@@ -48,11 +50,44 @@ bool Simulator::Impl::Observation::equations_hold(double when, double length) {
     run.instant.consistency().refine(*run.system, when, run.x_then, run.xp_then);
   resize(run.values_after, run.observed);
   run.hybrid->observe(run.mode, when, run.x_then, run.xp_then, run.values_after);
+  if (!run.system->structure().explicit_ode && when != run.t &&
+      run.x.size() <= static_cast<std::size_t>(very_large_mode))
+    length = std::min(length, compare_slopes(when, length));
   Failure failure = run.equations.check(*run.hybrid, run.mode, when, run.values_after, run.x_then, run.xp_then, length);
   give_back(run.x.size(), run.x_then, run.xp_then, run.values_after);
   if (!failure) return true;
   run.ending.end(std::move(failure));
   return false;
+}
+
+// The values of derived variables follow from the derivatives that were found with x, so that an equation between
+// both holds whatever these are. Differences of the solution are the independent evaluation: of order 4, over a part of
+// the step that is long enough for the accuracy of the values, and only where both sides of the point agree.
+double Simulator::Impl::Observation::compare_slopes(double when, double length) {
+  constexpr double part = 1e-3, resolution = 1e6;
+  const double begin = run.t - run.direction * length;
+  const double room = std::min(std::abs(when - begin), std::abs(run.t - when));
+  const double h = std::min(part * length, 0.5 * room);
+  if (!(h > resolution * eps * std::abs(when))) return length;
+  constexpr std::array places = {-2.0, -1.0, 1.0, 2.0};
+  auto& at = around_;
+  std::vector<double>& slopes = at.back();
+  slopes.resize(run.x.size());
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    at[k].resize(run.x.size());
+    run.approach.state_at(when + places[k] * h, at[k], slopes);
+    run.instant.consistency().refine(*run.system, when + places[k] * h, at[k], slopes);
+  }
+  bool compared = false;
+  for (std::size_t j = 0; j < run.x.size(); ++j) {
+    const double before = (3.0 * run.x_then[j] - 4.0 * at[1][j] + at[0][j]) / (2.0 * h),
+                 after = (4.0 * at[2][j] - 3.0 * run.x_then[j] - at[3][j]) / (2.0 * h),
+                 slope = (8.0 * (at[2][j] - at[1][j]) - (at[3][j] - at[0][j])) / (12.0 * h);
+    if (!(std::abs(after - before) <= 0.5 * std::abs(slope - run.xp_then[j]))) continue;
+    run.xp_then[j] = slope;
+    compared = true;
+  }
+  return compared ? h : length;
 }
 
 bool Simulator::Impl::Observation::derived_are_finite(double when) {

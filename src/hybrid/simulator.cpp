@@ -197,12 +197,14 @@ void Simulator::Impl::keep_state() {
   if (system->structure().explicit_ode) {
     regularity.stop();
     redundancy.stop();
+    undetermined = false;
   } else {
     Consistency& consistency = instant.consistency();
     const CharacteristicValues* values = consistency.values(*system);
     regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
     redundancy.begin(*system, values, t, x);
-    if (values && (*values)->u > 0) ending.tell_undetermined(*values);
+    undetermined = values && (*values)->u > 0;
+    if (undetermined) ending.tell_undetermined(*values);
   }
   ++result.statistics_.restarts;
   if (options.keep_steps) begin_segment();
@@ -302,6 +304,8 @@ void Simulator::Impl::accept_step(double end) {
     find_derivatives();
     steppers.start_stepper(stepper->next_step());
   }
+  if (undetermined && instant.consistency().choose_constant_anew(*system, t, x))
+    steppers.start_stepper(stepper->next_step());
   guarding.arm_guards(begin);
   if (bounds.watches()) ending.check_bounds();
   if (hybrid->complete_step(mode, t, x) && times_due()) return handle_due_times();

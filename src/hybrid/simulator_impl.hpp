@@ -7,6 +7,7 @@
 #include <saltus/hybrid/simulator.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -61,6 +62,7 @@ struct Simulator::Impl {
   EventLocator locator;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
+  bool undetermined = false;  // the equations of the mode leave variables open, which are kept constant
   EquationWatch equations;
   BoundsWatch bounds;
   std::vector<std::uint64_t>
@@ -619,8 +621,12 @@ struct Simulator::Impl {
 
    private:
     bool finite_at(double when, std::span<const double> state, std::span<const double> slope);
+    /// Replaces run.xp_then by differences of the solution around a time inside the last step, where these exist.
+    /// Returns the length over which they were taken.
+    double compare_slopes(double when, double length);
 
     Impl& run;
+    std::array<std::vector<double>, 5> around_;  // of compare_slopes
   };
 
   Beginning beginning{*this};

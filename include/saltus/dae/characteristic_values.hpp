@@ -93,6 +93,10 @@ struct CharacteristicValues {
   /// What finds consistent values of a large mode without hidden constraints; kept for the next time, null for others.
   std::shared_ptr<IndexOneSolver> index_one;
 
+  /// Where the equations leave u directions of x open: u variables that are kept constant, which determines the others.
+  /// Chosen by the size of their parts in these directions; of equal ones the first. Empty without projectors.
+  std::vector<int> constant_components;
+
   /// Large modes that were decided block by block have no projectors; these components can be prescribed.
   std::vector<int> free_components;
 

@@ -53,7 +53,7 @@ struct Violation {
 struct Initialisation {
   InitialisationStatus status = InitialisationStatus::no_solution;
   std::string message;        ///< what happened and what to do; "" if all is well; a remark if start values filled in
-  std::vector<double> x, xp;  ///< consistent values and derivatives
+  std::vector<double> x, xp;  ///< consistent values, and derivatives from a level of the array that determines them
   std::vector<double> X;  ///< Taylor coefficients x_[0], x_[1], … as far as they are determined (others are guesses)
   std::vector<double> correction;  ///< x - guess
   std::vector<int> held;           ///< variables that were held
@@ -62,6 +62,7 @@ struct Initialisation {
   std::vector<double> steps;  ///< norms of the scaled corrections of the last iteration sequence
   double residual = 0.0;      ///< largest |F| at the end
   bool all_slopes = false;    ///< xp is exact for never differentiated variables too
+  bool along_impulses = false;  ///< x was moved in the directions of impulses (StagedSeries)
   int freedom = 0;  ///< with extra conditions: how many more could have been given; the start values filled in
   // for overfixed:
   std::vector<int>

@@ -19,15 +19,15 @@ bool needs_reduction(const Structure& structure, const CharacteristicNumbers& nu
 ///
 ///   Z1ᵀ F(t, x, x') = 0            d differential equations
 ///   Z2ᵀ F_[0..mu](t, x, y) = 0     a constraints, the hidden ones included
-///   Tᵀ (x - x_anchor) = 0          u rows that continue undetermined components constantly: x_anchor is x at the
-///   restart
+///   x_j - x_j(restart) = 0         u components that the equations leave open, which are kept constant
+///                                  (CharacteristicValues::constant_components)
 ///
 /// where y, the higher derivatives, solves the rest of the derivative array for the given (t, x). As a System it is
 /// square and of index 1 (or 0), so that every implicit integrator for F(t, x, x') = 0 solves it without drift;
 /// variables, names, nominal values and guards are those of the original system, and exactly its differentiated
 /// variables occur differentiated.
 ///
-/// Z1, Z2 and T are evaluated anew by `jacobian`, at its arguments, and stay until the next call: a Newton iteration
+/// Z1 and Z2 are evaluated anew by `jacobian`, at its arguments, and stay until the next call: a Newton iteration
 /// sees one fixed set of equations. Where y cannot be found the residual is NaN, which makes integrators shorten the
 /// step.
 ///
@@ -58,11 +58,19 @@ class ReducedSystem final : public System {
   void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) override;
 
   // --- the reduction itself
-  /// Evaluates Z1, Z2 and T at a point that need not be exactly consistent. False if the values are not finite.
+  /// Evaluates Z1 and Z2 at a point that need not be exactly consistent. False if the values are not finite.
   bool refresh(double t, std::span<const double> x, std::span<const double> xp);
   /// Forgets y: to be called when the state has jumped. X are Taylor coefficients at the new point (as from
   /// initialise), or empty.
   void restart(double t, std::span<const double> X = {});
+
+  const std::vector<int>& constant_components() const { return constant_; }
+  /// How well some components determine what the equations leave open, at the last refresh and in its scaling: 1 at
+  /// best, 0 not at all.
+  double constancy(std::span<const int> components) const;
+  /// Keeps other components constant from the next restart on, where the present ones have become poor (below 0.3) and
+  /// others are clearly better. Returns whether there are such.
+  bool choose_constant_anew();
 
   /// Smallest singular value or pivot that counts / norm of the array, at the last refresh: the distance from a change
   /// of the characteristic values.
@@ -102,7 +110,9 @@ class ReducedSystem final : public System {
   bool certified_ = false;  // ranks follow from the structure
   std::vector<int> rows_, columns_;               // the part of the array that is used; columns of y only
   std::vector<double> row_scale_, column_scale_;  // of all rows and columns of the array
-  Matrix Z1_, Z2_, T_;  // in scaled coordinates
+  Matrix Z1_, Z2_;  // in scaled coordinates
+  std::vector<int> constant_;  // variables
+  Matrix open_;                // directions that the equations leave open, at the last refresh
   Matrix derivative_part_;  // of the array at the last refresh, if it leaves a part of y open
   std::vector<double> anchor_;    // x at the last restart; points in between are guesses of an integrator
   bool has_anchor_ = false;

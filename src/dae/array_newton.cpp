@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/finite.hpp"
 
@@ -48,7 +49,8 @@ class Iteration {
       const int rank =
           hold_state
               ? static_cast<int>(std::ranges::count_if(solver.pivots(), [&](double p) { return p > 1e-6 * reference; }))
-              : rank_gap(solver.pivots(), J_.columns(), reference).rank;
+          : rank_ ? *rank_
+                  : rank_gap(solver.pivots(), J_.columns(), reference).rank;
       if (!hold_state && !confined && !options_.preference.empty()) {
         // the rank is decided without preference weights, which spread the pivots over many orders of magnitude
         for (std::size_t q = 0; q < free_.size(); ++q)
@@ -78,6 +80,13 @@ class Iteration {
       result.converged = polished || relative <= options_.tolerance;
       polished |= relative <= 1e-15 || (hold_state && result.converged);
     }
+  }
+
+  // From a point that was found, in the norm in which the equations are written, with the rank that was decided there.
+  void run_as_written(ArrayNewtonResult& result) {
+    as_written_ = true;
+    rank_ = result.rank;
+    run(false, options_.iterations, result);
   }
 
   // The scaled Jacobian and residuals at X_, for finding out what contradicts what.
@@ -148,6 +157,8 @@ class Iteration {
   void scale() {
     row_ = row_factors(scaling_, level_);
     column_ = column_factors(scaling_, level_);
+    const std::size_t m = scaling_.equation.size();
+    for (std::size_t i = 0; as_written_ && i < row_.size(); ++i) row_[i] /= scaling_.equation[i % m];
     for (int i = J_.rows() - extra_; i < J_.rows(); ++i) {
       double largest = 0.0;
       for (int j = 0; j < J_.columns(); ++j) largest = std::max(largest, std::abs(J_(i, j)) * column_[j]);
@@ -195,6 +206,8 @@ class Iteration {
   const ArrayNewtonOptions& options_;
   std::size_t n_, array_rows_;
   int extra_ = 0;  // rows of extra conditions
+  bool as_written_ = false;  // see run_as_written
+  std::optional<int> rank_;
   double rounding_ = 1e-15;  // of lengths of corrections, which weigh rounding errors as the preference does
   Matrix J_;
   std::vector<double> f_, trial_f_, row_, column_, hx_, hxp_;
@@ -229,6 +242,12 @@ ArrayNewtonResult solve_array(DerivativeArray& array, ArrayScaling& scaling, dou
     }
     if (attempt.finite && options.conditions) iteration.report(attempt);
     const bool solved = attempt.finite && attempt.converged && attempt.residual <= 1e-8 * (1.0 + attempt.reference);
+    if (options.norm_as_written && attempt.finite && attempt.converged && !solved) {
+      const std::vector<double> found(X.begin(), X.end());
+      ArrayNewtonResult written = attempt;
+      iteration.run_as_written(written);
+      if (!written.finite || !written.converged) std::ranges::copy(found, X.begin());
+    }
     // keep the first attempt unless the second one is better in kind
     if (best.empty() || solved || (attempt.converged && !result.converged)) {
       result = attempt;

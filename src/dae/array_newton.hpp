@@ -23,6 +23,9 @@ struct ArrayNewtonOptions {
   Matrix subspace;
   /// Rows on x_[0] and x_[1] behind those of the array; null: none. Not owned.
   ExtraConditions* conditions = nullptr;
+  /// Where the equations contradict each other: the point of least squares of the equations as they are written, in
+  /// which the factors of `scaling` do not count; rows of order k are multiplied by the k-th power of its time unit.
+  bool norm_as_written = false;
   bool presolve = true;  ///< solve for the derivatives with x_[0] fixed first
   int iterations = 30;
   double tolerance = 1e-12;  ///< of the scaled correction

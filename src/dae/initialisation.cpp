@@ -247,6 +247,7 @@ class Initialiser {
     ArrayNewtonOptions options;
     options.fixed = mask(held);
     options.preference = correction_preference(s_, values_.structure);
+    options.norm_as_written = true;
     ArrayScaling scaling;
     const ArrayNewtonResult answer = solve_array(array, scaling, t_, level_, result_.X, options);
     result_.iterations = answer.iterations;

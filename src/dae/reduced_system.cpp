@@ -90,8 +90,9 @@ void ReducedSystem::choose_array(const CharacteristicValues& values) {
     rank_ = numbers_.r - numbers_.a;
   }
   double power = 1.0;
+  // redundant equations may contradict each other: then least squares in the norm in which they are written
   for (int l = 0; l <= level_; ++l, power *= values.time_scale)
-    for (double w : values.equation_scale) row_scale_.push_back(w * power);
+    for (double w : values.equation_scale) row_scale_.push_back(numbers_.v > 0 ? power : w * power);
   power = 1.0;
   for (int q = 0; q <= level_ + 1; ++q, power /= values.time_scale)
     for (double w : values.variable_scale) column_scale_.push_back(w * power);

@@ -70,6 +70,28 @@ TEST(Unbalanced, ContradictoryEquationsAreSolvedInTheSenseOfLeastSquares) {
   EXPECT_NE(run.status().message.find("least squares"), std::string::npos) << run.status().message;
 }
 
+// The sum of the squares of the residuals as they are written: (x - 1)^2 + (2x - 6)^2 is least at x = 13/5.
+TEST(Unbalanced, LeastSquaresAreThoseOfTheEquationsAsWritten) {
+  const auto solution = [](double first, double second) {
+    Model m("weights");
+    const Expr x = m.variable("x", 0.0), y = m.variable("y", 0.0, {.fixed = true});
+    m.equation(first * x == first);
+    m.equation(second * x == 3.0 * second);
+    m.equation(der(y) == x);
+    m.allow_unbalanced();
+    const Trajectory run = simulate(m, to(1.0));
+    EXPECT_TRUE(run.status().ok()) << run.status().message;
+    EXPECT_NEAR(run.at(1.0, "x"), run.at(0.0, "x"), 1e-8);
+    EXPECT_NEAR(run.final()[1], run.at(0.0, "x"), 1e-7);
+    return run.at(0.0, "x");
+  };
+  for (const double weight : {1e-3, 0.1, 1.0, 2.0, 10.0, 1e3}) {
+    const double square = weight * weight;
+    EXPECT_NEAR(solution(1.0, weight), (1.0 + 3.0 * square) / (1.0 + square), 1e-8) << weight;
+    EXPECT_NEAR(solution(1e3, 1e3 * weight), (1.0 + 3.0 * square) / (1.0 + square), 1e-8) << weight;
+  }
+}
+
 // The same numbers of equations and variables, but one equation twice: u = v = 1.
 TEST(Unbalanced, AnEquationWrittenTwiceLeavesAVariableFree) {
   Model m("twice");

@@ -31,6 +31,10 @@ bool needs_reduction(const Structure& structure, const CharacteristicNumbers& nu
 /// sees one fixed set of equations. Where y cannot be found the residual is NaN, which makes integrators shorten the
 /// step.
 ///
+/// Redundant equations (v > 0) that contradict the others are solved in the sense of least squares, in the norm in
+/// which they are written: an equation that is multiplied by 2 counts four times. Derivatives of order k, which hidden
+/// constraints are made of, are multiplied by the k-th power of the time unit of the scaling.
+///
 /// If the structure is certified, equation i is differentiated c_i times only and y is unique; otherwise the array is
 /// uniform and the y of minimum change is taken.
 class ReducedSystem final : public System {

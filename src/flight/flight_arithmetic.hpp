@@ -22,6 +22,7 @@ inline constexpr double negligible = 1e-9;  ///< distance of a guard from zero, 
 inline constexpr double after_not_finite = 0.25;
 inline constexpr double smallest_error = -13.287712379549449;  ///< log2(1e-4)
 inline constexpr int stiff_steps = 15, other_steps = 6;
+inline constexpr double noticeable_instability = 0.01;  ///< in tolerances, where a guard crosses
 
 inline double size_of(double x) {
   return x < 0.0 ? -x : x;
@@ -192,9 +193,10 @@ struct Stiffness {
   int row, last;  ///< stages; row < 0: there is no test
   double limit;
 };
-/// True if the step is longer than stability allows. Differences that are rounding errors say nothing.
+/// True if the step is longer than stability allows. `noticeable`: differences below this share of the tolerance, which
+/// move no guard, do not count.
 inline bool looks_stiff(const Stiffness& test, int n, int stride, double h, const double* x, const double* slope,
-                        const double* x_end, const double* slopes) {
+                        const double* x_end, const double* slopes, double noticeable, const double* atol, double rtol) {
   double numerator = 0.0, denominator = 0.0, noise = 0.0;
   for (int j = 0; j < n; ++j) {
     double sum = 0.0;
@@ -203,13 +205,12 @@ inline bool looks_stiff(const Stiffness& test, int n, int stride, double h, cons
     const double argument = x[j * stride] + h * sum;
     const double f = slopes[((test.last - 1) * n + j) * stride] - slopes[((test.row - 1) * n + j) * stride];
     const double d = x_end[j * stride] - argument;
-    const double uncertain =
-        64.0 * epsilon * (size_of(x_end[j * stride]) + size_of(h * slopes[((test.last - 1) * n + j) * stride]));
+    const double least = noticeable * (atol[j] + rtol * size_of(x_end[j * stride]));
     numerator += f * f;
     denominator += d * d;
-    noise += uncertain * uncertain;
+    noise += least * least;
   }
-  return denominator > noise && h * h * numerator > test.limit * test.limit * denominator;
+  return denominator > 0.0 && h * h * numerator >= noise && h * h * numerator > test.limit * test.limit * denominator;
 }
 
 /// The numbers of a lane that its steps change.

@@ -342,7 +342,8 @@ bool Pilot::make_step(double limit, flight::Crossing& crossing) {
   const bool crosses = rules_.lands_if_stiff && crossing.guard >= 0;
   stiff_ = code_->stiffness.row >= 0 && flight::note_stiffness(motion_, crosses, [&] {
              return flight::looks_stiff(code_->stiffness, static_cast<int>(last_step_.x.size()), 1, end_.h, s.x,
-                                        s.slope, s.x_end, s.slopes);
+                                        s.slope, s.x_end, s.slopes, crosses ? flight::noticeable_instability : 0.0,
+                                        rules_.atol.data(), rules_.rtol);
            });
   return !(stiff_ && crosses);
 }

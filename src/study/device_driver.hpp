@@ -157,7 +157,8 @@ class DeviceMember {
   bool is_stiff(double h, const typename Code::Step& step, bool crosses) {
     return note_stiffness(motion, crosses, [&] {
       return looks_stiff({Code::stiffness_weights(), Code::stiffness_row, Code::stages - 1, Code::stiffness_limit},
-                         Code::n, 1, h, x, slope, step.x, step.slopes);
+                         Code::n, 1, h, x, slope, step.x, step.slopes, crosses ? noticeable_instability : 0.0,
+                         Code::atol(), Code::rtol);
     });
   }
 

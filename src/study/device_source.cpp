@@ -278,8 +278,8 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     whole("park_if_stiff", task_.park_if_stiff);
     constant("transient", task_.transient);
     constant("keep", task_.keep);
-    fmt::format_to(out, "  static constexpr double stiffness_limit = {}, max_step = {};\n",
-                   number_text_of(code_.stiffness.limit), number_text_of(task_.max_step));
+    fmt::format_to(out, "  static constexpr double stiffness_limit = {}, max_step = {}, rtol = {};\n",
+                   number_text_of(code_.stiffness.limit), number_text_of(task_.max_step), number_text_of(task_.rtol));
     fmt::format_to(out, "  static saltus::flight::Control control() {{ return {{{}, {}, {}, {}, {}}}; }}\n",
                    number_text_of(code_.control.success_power), number_text_of(code_.control.rejection_power),
                    number_text_of(code_.control.beta), number_text_of(code_.control.shrink),
@@ -291,6 +291,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         "  static long long edge_clocks(int k) { return table_edge_clocks[k]; }\n"
         "  static const int* edge_zeros() { return table_edge_zeros; }\n"
         "  static const double* stiffness_weights() { return table_weights; }\n"
+        "  static const double* atol() { return table_atol; }\n"
         "  static const double* window_node() { return table_window_node; }\n"
         "  static const double* window_weight() { return table_window_weight; }\n";
     const auto row = [&](const char* type, const char* name, std::size_t length) {

@@ -458,7 +458,8 @@ bool LaneFlight::stiff(Group& group, std::size_t l, bool crosses) {
   return flight::note_stiffness(lane.motion, crosses, [&] {
     return flight::looks_stiff(code_.stiffness, static_cast<int>(group.tape.n), flight_lanes, lane.end.h,
                                group.input(StepInput::x, l), group.input(StepInput::slope, l),
-                               group.output(StepOutput::x, l), group.output(StepOutput::slopes, l));
+                               group.output(StepOutput::x, l), group.output(StepOutput::slopes, l),
+                               crosses ? flight::noticeable_instability : 0.0, task_.atol.data(), task_.rtol);
   });
 }
 

@@ -137,6 +137,83 @@ Crossing find_crossing(const Guards& guards, const Course& course, int left, dou
   return found;
 }
 
+/// A part of a step, 0 <= low <= high <= 1. A guard that is zero at one end must move away from there all the time.
+struct StepPart {
+  double low = 0.0, high = 1.0;
+  bool leaves_zero = false, reaches_zero = false;  ///< the guard is zero at `low`, at `high`
+};
+/// Bounds of a guard and of its slope over such a part.
+struct GuardRange {
+  double lower, upper, slope_lower, slope_upper;
+
+  bool proves(int side, const StepPart& part) const {
+    if (side > 0 ? lower > 0.0 : upper < 0.0) return true;
+    const bool leaves = side > 0 ? slope_lower > 0.0 : slope_upper < 0.0;
+    const bool returns = side > 0 ? slope_upper < 0.0 : slope_lower > 0.0;
+    return (part.leaves_zero && leaves) || (part.reaches_zero && returns);
+  }
+};
+/// True if a guard is proved to be on its side in a part of a step. `find(part, range)` gives bounds, or false if there
+/// are none. They are tried on finer and finer pieces; `enclosed(piece)` may prove what they do not.
+template <class Find, class Enclosed>
+bool stays(int side, const StepPart& part, Find&& find, Enclosed&& enclosed) {
+  constexpr int deepest = 10;
+  StepPart waiting[deepest + 2];
+  int depth[deepest + 2];
+  int count = 1;
+  waiting[0] = part;
+  depth[0] = 0;
+  while (count > 0) {
+    const StepPart piece = waiting[--count];
+    const int halvings = depth[count];
+    GuardRange range;
+    const bool bounded = find(piece, range);
+    if (bounded && range.proves(side, piece)) continue;
+    if ((!bounded || halvings == deepest) && enclosed(piece)) continue;
+    if (halvings == deepest) return false;
+    const double middle = 0.5 * (piece.low + piece.high);
+    depth[count] = depth[count + 1] = halvings + 1;
+    waiting[count++] = {middle, piece.high, false, piece.reaches_zero};
+    waiting[count++] = {piece.low, middle, piece.leaves_zero, false};
+  }
+  return true;
+}
+/// The inputs of the program of bounds (GuardBounds) for a part of a step, 2 + 6 n numbers: time, then the variables
+/// and their slopes. Variables are polynomials there: about the middle they are shifted to, terms of the second and
+/// higher orders are what they may deviate by, and rounding errors.
+inline void find_ranges(int n, int degree, int stride, double t, double h, const double* x, const double* dense,
+                        const StepPart& part, double* in) {
+  constexpr double unit = 32.0 * epsilon;
+  const double middle = 0.5 * (part.low + part.high);
+  const double radius = (1.0 + 4.0 * epsilon) * larger(part.high - middle, middle - part.low);
+  in[0] = t + middle * h;
+  in[1] = radius * h + unit * (size_of(t) + h);
+  for (int j = 0; j < n; ++j) {
+    double p[highest_crossing_degree + 1], size = size_of(x[j * stride]), slope_size = 0.0;
+    p[0] = x[j * stride];
+    for (int k = 1; k <= degree; ++k) {
+      p[k] = dense[((k - 1) * n + j) * stride];
+      size += size_of(p[k]);
+      slope_size += k * size_of(p[k]);
+    }
+    for (int i = 0; i < degree; ++i)  // repeated Horner's scheme
+      for (int k = degree - 1; k >= i; --k) p[k] += middle * p[k + 1];
+    double deviation = unit * size, slope_deviation = unit * slope_size, power = radius;
+    for (int k = 2; k <= degree; ++k) {
+      if (k > 2) slope_deviation += k * power * size_of(p[k]);
+      power *= radius;
+      deviation += power * size_of(p[k]);
+    }
+    double* const place = in + 2 + j;
+    place[0] = p[0];
+    place[n] = radius * p[1];
+    place[2 * n] = deviation;
+    place[3 * n] = p[1] / h;
+    place[4 * n] = degree > 1 ? 2.0 * radius * p[2] / h : 0.0;
+    place[5 * n] = slope_deviation / h;
+  }
+}
+
 /// Values of guards at a point, and their first and second derivatives along the solution.
 struct Values {
   const double *values, *slopes, *curves;

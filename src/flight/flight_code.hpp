@@ -104,7 +104,7 @@ struct FlightCode {
 /// What is to be compiled beside the atlas.
 struct FlightOrder {
   FlightMethod method;
-  int lanes = 1;                ///< of steps: 1, 4 or 8. Of several lanes, every watched guard is affine or has bounds
+  int lanes = 1;  ///< of steps: 1, 4 or 8. With several lanes, every watched guard is affine or has bounds
   std::vector<int> eliminated;  ///< eliminated variables that are wanted, by their order
 };
 

@@ -169,7 +169,7 @@ class Pilot {
   bool leads_away();
   double polish(int guard, double u);
   bool proved(const flight::Crossing& crossing);
-  bool is_enclosed(std::size_t guard, const StepBounds::Part& part);
+  bool is_enclosed(std::size_t guard, const flight::StepPart& part);
   void dense_at(double u, std::vector<double>& x) const;
   bool follow(double t, std::span<const int> departures, double slope);
   bool try_edge(double t, const FlightEdge& edge, ReadyEdge& ready, double slope);

@@ -9,10 +9,10 @@ bool Pilot::proved(const flight::Crossing& crossing) {
   Seat& s = seat();
   s.bounds.start({.t = t_, .h = end_.h, .x = s.x, .dense = s.dense, .data = s.data});
   return s.bounds.all_stay(mode().sides, crossing, motion_.left,
-                           [&](std::size_t guard, const StepBounds::Part& part) { return is_enclosed(guard, part); });
+                           [&](std::size_t guard, const flight::StepPart& part) { return is_enclosed(guard, part); });
 }
 
-bool Pilot::is_enclosed(std::size_t guard, const StepBounds::Part& part) {
+bool Pilot::is_enclosed(std::size_t guard, const flight::StepPart& part) {
   if (!system_) {
     write_mode(mode_now_);
     system_ = &model_.system(mode_now_);

@@ -1,10 +1,5 @@
 #include "flight/step_bounds.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "base/finite.hpp"
-
 namespace saltus {
 
 StepBounds::StepBounds(const FlightTape& tape, int degree) : tape_(tape), degree_(degree) {
@@ -26,54 +21,18 @@ void StepBounds::start(const Step& step) {
   for (std::size_t k = 0; k < data_.size(); ++k) data_[k] = step.data[k * step.stride];
 }
 
-bool StepBounds::bounds_prove(std::size_t place, int side, const Part& part) {
-  find(part.low, part.high);
-  const bool positive = side > 0;
-  if (positive ? groups_out_[0][place] > 0.0 : groups_out_[1][place] < 0.0) return true;
-  const bool leaves = positive ? groups_out_[2][place] > 0.0 : groups_out_[3][place] < 0.0;
-  const bool returns = positive ? groups_out_[3][place] < 0.0 : groups_out_[2][place] > 0.0;
-  return (part.leaves_zero && leaves) || (part.reaches_zero && returns);
-}
-
-/// Bounds of the guards over a piece of the step. Variables are polynomials there: about the middle they are shifted
-/// to, terms of the second and higher orders are what they may deviate by, and rounding errors.
-void StepBounds::find(double low, double high) {
-  if (low_ == low && high_ == high) return;
-  low_ = low;
-  high_ = high;
-  constexpr double unit = 32.0 * eps;
-  const std::size_t n = tape_.n, stride = step_.stride;
-  const double h = step_.h, middle = 0.5 * (low + high),
-               radius = (1.0 + 4.0 * eps) * std::max(high - middle, middle - low);
-  double* const in = in_.data();
-  in[0] = step_.t + middle * h;
-  in[1] = radius * h + unit * (std::abs(step_.t) + h);
-  for (std::size_t j = 0; j < n; ++j) {
-    const double x = step_.x[j * stride];
-    double p[highest_crossing_degree + 1], size = std::abs(x), slope_size = 0.0;
-    p[0] = x;
-    for (int k = 1; k <= degree_; ++k) {
-      p[k] = step_.dense[(static_cast<std::size_t>(k - 1) * n + j) * stride];
-      size += std::abs(p[k]);
-      slope_size += k * std::abs(p[k]);
-    }
-    for (int i = 0; i < degree_; ++i)  // repeated Horner's scheme
-      for (int k = degree_ - 1; k >= i; --k) p[k] += middle * p[k + 1];
-    double deviation = unit * size, slope_deviation = unit * slope_size, power = radius;
-    for (int k = 2; k <= degree_; ++k) {
-      if (k > 2) slope_deviation += k * power * std::abs(p[k]);
-      power *= radius;
-      deviation += power * std::abs(p[k]);
-    }
-    double* const place = in + 2 + j;
-    place[0] = p[0];
-    place[n] = radius * p[1];
-    place[2 * n] = deviation;
-    place[3 * n] = p[1] / h;
-    place[4 * n] = degree_ > 1 ? 2.0 * radius * p[2] / h : 0.0;
-    place[5 * n] = slope_deviation / h;
+bool StepBounds::find(std::size_t guard, const flight::StepPart& part, flight::GuardRange& range) {
+  const int place = tape_.bounds.places.empty() ? -1 : tape_.bounds.places[guard];
+  if (place < 0) return false;
+  if (low_ != part.low || high_ != part.high) {
+    low_ = part.low;
+    high_ = part.high;
+    flight::find_ranges(static_cast<int>(tape_.n), degree_, static_cast<int>(step_.stride), step_.t, step_.h, step_.x,
+                        step_.dense, part, in_.data());
+    tape_.bounds.program(groups_in_, groups_out_, work_);
   }
-  tape_.bounds.program(groups_in_, groups_out_, work_);
+  range = {groups_out_[0][place], groups_out_[1][place], groups_out_[2][place], groups_out_[3][place]};
+  return true;
 }
 
 }  // namespace saltus

@@ -100,7 +100,6 @@ class DeviceMember {
   }
 
   void attempt_step() {
-    if (Code::needs_proof(mode)) return park();  // lanes have bounds of guards
     const int tape = Code::mode_tape(mode);
     const End end = end_of_step(t, smaller(motion.h, Code::max_step), smaller(stop, motion.next_clock));
     typename Code::Step step;
@@ -115,6 +114,7 @@ class DeviceMember {
     });
     if (crossing.coarse || crossing.denied) return reject(end, 0.5);
     if (crossing.together) return park();
+    if (Code::needs_proof(mode) && !proved(tape, end.h, step, crossing)) return park();
     const double factor = factor_after_success(Code::control(), step.error, motion.rejections > 0, motion.last_error);
     motion.h = end.cut ? larger(motion.h, end.h * factor) : end.h * factor;
     motion.rejections = 0;
@@ -147,6 +147,30 @@ class DeviceMember {
     } else if (t == stop) {
       land();
     }
+  }
+
+  /// Whether no guard that is not affine has left its side before the crossing, or in the whole step.
+  bool proved(int tape, double h, const typename Code::Step& step, const Crossing& crossing) {
+    double in[2 + 6 * Code::n], out[4 * Code::most_bounds], low = 0.0, high = -1.0;
+    for (int k = 0; k < Code::guard_count(tape); ++k) {
+      const int side = Code::sides(mode)[k], place = Code::bound_place(tape)[k];
+      if (side == 0 || Code::affine(tape)[k]) continue;
+      const auto find = [&](const StepPart& piece, GuardRange& range) {
+        if (place < 0) return false;
+        if (low != piece.low || high != piece.high) {
+          low = piece.low;
+          high = piece.high;
+          find_ranges(Code::n, Code::degree, 1, t, h, x, step.dense, piece, in);
+          Code::bounds(tape, in, data, out);
+        }
+        range = {out[place], out[Code::most_bounds + place], out[2 * Code::most_bounds + place],
+                 out[3 * Code::most_bounds + place]};
+        return true;
+      };
+      const StepPart part{0.0, crossing.guard < 0 ? 1.0 : crossing.u, k == motion.left, k == crossing.guard};
+      if (!stays(side, part, find, [](const StepPart&) { return false; })) return false;
+    }
+    return true;
   }
 
   void reject(const End& end, double factor) {

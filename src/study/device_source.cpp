@@ -128,6 +128,13 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
 #endif
 )";
 
+  /// The bounds of a tape whose guards are all affine.
+  static std::string no_bounds(std::size_t tape) {
+    std::string text = fmt::format("static void bounds_{}(", tape);
+    for (int k = 0; k < 8; ++k) text += "const double*, ";
+    return text + "double*, double*, double*, double*) {}\n";
+  }
+
   void tapes() {
     for (std::size_t k = 0; k < code_.tapes.size(); ++k) {
       const FlightTape& tape = code_.tapes[k];
@@ -135,6 +142,10 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
       functions_ += function_of(tape.at.tape(), fmt::format("at_{}", k));
       functions_ += function_of(tape.guard.tape(), fmt::format("guards_{}", k));
       functions_ += function_of(tape.observe.tape(), fmt::format("observe_{}", k));
+      functions_ +=
+          tape.bounds.empty() ? no_bounds(k) : function_of(tape.bounds.program.tape(), fmt::format("bounds_{}", k));
+      if (!tape.bounds.empty())
+        most_bounds_ = std::max(most_bounds_, tape.bounds.program.tape().outputs.front().size());
     }
   }
 
@@ -158,7 +169,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
   }
 
   void tables() {
-    std::vector<int> mode_tape, guard_count, clock_count, first, needs_proof;
+    std::vector<int> mode_tape, guard_count, clock_count, first, needs_proof, bound_place;
     std::vector<signed char> sides, clock_sides;
     std::vector<unsigned char> affine;
     for (const FlightTape& tape : code_.tapes) {
@@ -166,6 +177,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
       clock_count.push_back(static_cast<int>(tape.clocks.size()));
       add_row(first, tape.first, most_guards_ + 1);
       add_row(affine, tape.affine, most_guards_ + 1);
+      add_row(bound_place, tape.bounds.places, most_guards_ + 1);
     }
     for (const FlightMode& mode : code_.modes) {
       mode_tape.push_back(static_cast<int>(mode.tape));
@@ -178,6 +190,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     table("int", "guard_count", guard_count);
     table("int", "clock_count", clock_count);
     table("int", "first", first);
+    table("int", "bound_place", bound_place);
     table("signed char", "sides", sides);
     table("signed char", "clock_sides", clock_sides);
     table("unsigned char", "affine", affine);
@@ -272,6 +285,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     whole("stages", method.stages());
     whole("degree", method.dense_degree());
     whole("most_guards", std::max<std::size_t>(1, most_guards_));
+    whole("most_bounds", std::max<std::size_t>(1, most_bounds_));
     whole("most_clocks", std::max<std::size_t>(1, most_clocks_));
     whole("most_data", std::max<std::size_t>(1, most_data_));
     whole("stiffness_row", code_.stiffness.row);
@@ -298,6 +312,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
       fmt::format_to(out, "  static const {0}* {1}(int k) {{ return table_{1} + k * {2}; }}\n", type, name, length);
     };
     row("int", "first", most_guards_ + 1);
+    row("int", "bound_place", most_guards_ + 1);
     row("signed char", "sides", most_guards_ + 1);
     row("signed char", "clock_sides", most_clocks_ + 1);
     row("unsigned char", "affine", most_guards_ + 1);
@@ -319,6 +334,10 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         "  static void at(int tape, double t, const double* x, const double* data, double* f, double* g, double* gp,\n"
         "                 double* gpp, double* c, double* cp) {\n";
     text += choose("at_{}(&t, x, data, f, g, gp, gpp, c, cp)");
+    text += "  static void bounds(int tape, const double* in, const double* data, double* out) {\n";
+    text += choose(
+        "bounds_{}(in, in + 2, in + 2 + n, in + 2 + 2 * n, in + 2 + 3 * n, in + 2 + 4 * n, in + 2 + 5 * n, data, out, "
+        "out + most_bounds, out + 2 * most_bounds, out + 3 * most_bounds)");
     text += "  static void guards(int tape, double t, const double* x, const double* data, double* g) {\n";
     text += choose("guards_{}(&t, x, data, g)");
     text += gather();
@@ -386,7 +405,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
 
   const FlightTask& task_;
   const FlightCode& code_;
-  std::size_t most_guards_ = 0, most_clocks_ = 0, most_data_ = 0, most_bernstein_ = 0;
+  std::size_t most_guards_ = 0, most_clocks_ = 0, most_data_ = 0, most_bernstein_ = 0, most_bounds_ = 0;
   std::string functions_, tables_, acts_;
 };
 

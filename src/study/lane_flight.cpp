@@ -285,7 +285,7 @@ bool LaneFlight::proved(Group& group, std::size_t l, const flight::Crossing& cro
                 .data = group.input(StepInput::data, l),
                 .stride = width});
   return bounds.all_stay(code_.modes[lane.member->mode].sides, crossing, lane.motion.left,
-                         [](std::size_t, const StepBounds::Part&) { return false; });
+                         [](std::size_t, const flight::StepPart&) { return false; });
 }
 
 /// x(t + u h) from the dense output.

@@ -132,7 +132,7 @@ TEST(DeviceText, SlidesHaveTheBitsOfLanes) {
           {.axes = {{"r", 1.0, 5.0, 100}},
            .simulate = {.stop = 100.0, .rtol = 1e-6, .atol = 1e-6},
            .collect = {{Collect::final_value, "x"}, {Collect::final_value, "v"}}},
-          1'000'000, 90);
+          1'000'000, 100);
 }
 
 TEST(DeviceText, ExtremaAndMeansHaveTheBitsOfLanes) {
@@ -144,7 +144,7 @@ TEST(DeviceText, ExtremaAndMeansHaveTheBitsOfLanes) {
            .simulate = {.stop = 100.0, .rtol = 1e-6, .atol = 1e-6},
            .collect_after = 61.3,
            .collect = {{Collect::minimum, "x"}, {Collect::mean, "v"}, {Collect::maximum, "v"}}},
-          1'000'000, 90);
+          1'000'000, 100);
 }
 
 TEST(DeviceText, SamplesClocksAndCountersHaveTheBitsOfLanes) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/finite.hpp"
+#include "base/work_limit.hpp"
 
 namespace saltus {
 namespace {
@@ -35,6 +36,8 @@ class Iteration {
     for (int k = 0; k < iterations + 1 && !polished; ++k) {
       polished = result.converged;
       if (k == iterations && !polished) break;
+      const auto rows = static_cast<double>(f_.size()), columns = static_cast<double>(X_.size());
+      WorkLimit::look(rows * columns * columns);
       evaluate_jacobian();
       result.finite = all_finite(f_) && all_finite({J_.data(), f_.size() * X_.size()});
       if (!result.finite) return;

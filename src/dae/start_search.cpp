@@ -11,6 +11,7 @@
 #include <random>
 
 #include "base/finite.hpp"
+#include "base/work_limit.hpp"
 #include "dae/shifted_system.hpp"
 #include "dae/sub_system.hpp"
 
@@ -36,6 +37,8 @@ CharacteristicValues analyse(System& system, double t, std::span<const double> x
 StartSearch attempt(System& system, double t, std::span<const double> guess, const InitialisationOptions& options) {
   StartSearch result;
   if (!all_finite(guess)) return result;
+  const double n = system.structure().variables;
+  WorkLimit::begin_trial(1e4 + n * n * n);
   result.values = analyse(system, t, guess);
   if (!regular(system, result.values)) return result;
   result.start = initialise(system, t, guess, result.values, options);

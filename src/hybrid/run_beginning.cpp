@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 #include <saltus/dae/easier_start.hpp>
 
+#include "base/work_limit.hpp"
 #include "hybrid/short_lists.hpp"
 #include "hybrid/simulator_impl.hpp"
 
 namespace saltus {
 
 namespace {
+
+/// Operations that the search for a start may take: half a minute or so.
+constexpr double most_work = 1e10;
 
 struct Continuation {
   std::vector<double> values;  // of the observed variables, in the actual equations; empty: not found
@@ -61,9 +65,21 @@ void Simulator::Impl::Beginning::begin() {
   run.instant.doubt().time_scale = run.time_scale();
   run.instant.consistency().look_behind_start(run.options.stop - run.options.start);
   run.keep_state();
-  if (!find()) {
-    Failure failure = run.instant.failure();
-    if (!find_by_homotopy()) return run.ending.end(std::move(failure));
+  const WorkLimit limit(most_work);
+  try {
+    if (!find()) {
+      Failure failure = run.instant.failure();
+      if (!find_by_homotopy()) return run.ending.end(std::move(failure));
+    }
+  } catch (const WorkStopped& stopped) {
+    if (stopped.limit != &limit) throw;
+    return run.ending.end(
+        {StatusCode::initialisation_failed,
+         fmt::format("no start was found: {} trials of other start values, from perturbed guesses, by continuation and "
+                     "for combinations of switches, have taken the work that a search may take ({:.0e} operations); "
+                     "give start values near to a solution",
+                     limit.trials(), most_work),
+         {}});
   }
   give_back(run.x.size(), run.state_before, run.slope_before);
   run.add_remark(run.instant.consistency().remark());

@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "base/work_limit.hpp"
+
 namespace saltus {
 
 namespace {
@@ -73,6 +75,21 @@ void MemberRun::start() {
 }
 
 void MemberRun::run(MemberOutcome& outcome) {
+  const WorkLimit limit(plan_.member_seconds, stop_);
+  try {
+    run_to_end(outcome);
+  } catch (const WorkStopped&) {  // inside a search
+    outcome.stopped = stop_;
+    outcome.status = member_out_of_time;
+    outcome.message =
+        fmt::format("not ended after {} s; it was searching for consistent values{}", plan_.member_seconds,
+                    simulator_ ? fmt::format(" at t = {:.9g}", simulator_->t()) : "");
+    outcome.t = simulator_ ? simulator_->t() : simulate_.start;
+    outcome.columns[layout_.place(FixedArray::status)].front() = member_out_of_time;
+  }
+}
+
+void MemberRun::run_to_end(MemberOutcome& outcome) {
   constexpr std::size_t most_kept = 512;  // steps and events between two times of forgetting
   start();
   bool wanted = look();

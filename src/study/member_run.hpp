@@ -40,6 +40,7 @@ class MemberRun {
  private:
   SimulateOptions options();
   void start();
+  void run_to_end(MemberOutcome& outcome);
   /// Looks at what the last step has added. Returns false if nothing more is wanted.
   bool look();
   void see_event(const Event& event);

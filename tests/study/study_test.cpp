@@ -6,6 +6,7 @@
 #include <saltus/hybrid/simulate.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -327,6 +328,35 @@ TEST(Attractors, AreNumberedInOrderOfTheirFirstMember) {
   EXPECT_EQ(find_attractors(result), 2);
   EXPECT_EQ(result.values("attractor"), (std::vector<double>{1.0, 1.0, 2.0, 2.0}));
   EXPECT_EQ(result.values("x(start)").front(), -1.2);
+}
+
+// Without a solution the search for a start takes half a minute; the others of the block have theirs.
+TEST(Studies, TimeLimitsHoldInsideTheSearchForAStart) {
+  constexpr int n = 40;
+  Model m("hard");
+  const Expr b = m.parameter("b", 1.0), z = m.variable("z", 0.0, {.fixed = true});
+  std::vector<Expr> x;
+  Expr sum = 0.0;
+  for (int k = 0; k < n; ++k) {
+    x.push_back(m.variable("x" + std::to_string(k), 0.1));
+    sum = sum + x.back();
+  }
+  m.equation(der(z) == sum);
+  for (int k = 0; k < n; ++k)
+    m.equation(x[k] * x[k] + 0.3 / n * x[k] * sum + x[(k + 1) % n] * x[(k + 1) % n] + b == 0.0);
+  const StudyPlan plan{.axes = {{.name = "b", .spacing = Spacing::list, .values = {-1.0, 1.0, -2.0}}},
+                       .collect = {{Collect::final_value, "z"}},
+                       .member_seconds = 0.2};
+  const auto began = std::chrono::steady_clock::now();
+  const StudyResult result = run_study(m, plan, {.threads = 1});
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(passed.count(), 10.0);
+  EXPECT_EQ(result.values("status"), (std::vector<double>{0.0, member_out_of_time, 0.0}));
+  const auto failures = result.failures(2);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures.front().message.find("searching for consistent values"), std::string::npos)
+      << failures.front().message;
+  EXPECT_TRUE(std::isnan(result.values("final(z)").at(1)));
 }
 
 }  // namespace

@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <string>
 
+#include "effort.hpp"
+
 namespace saltus {
 
-/// SALTUS_RANDOM_CASES, or the usual number.
+/// SALTUS_RANDOM_CASES, or the usual number at this effort.
 inline int random_cases(int usual) {
   const char* wanted = std::getenv("SALTUS_RANDOM_CASES");
-  return wanted ? std::atoi(wanted) : usual;
+  return wanted ? std::atoi(wanted) : test_cases(usual);
 }
 
 /// The first seed: SALTUS_RANDOM_SEED, or the usual one.

@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "effort.hpp"
+
 #if SALTUS_HAS_MPFR
 #include <mpfr.h>
 #endif
@@ -98,7 +100,7 @@ TEST(Elementary, ErrorsAreBelowOneUlp) {
   for (const Case& c : cases) {
     std::uniform_real_distribution<double> half(c.lower / 2, c.upper / 2), unit(-1.0, 1.0);
     double worst = 0.0, at = 0.0;
-    for (int k = 0; k < 20000; ++k) {
+    for (int k = 0; k < test_cases(2000); ++k) {
       double x = 2.0 * half(dice);
       const double small = std::ldexp(unit(dice), -static_cast<int>(dice() % 60));  // near zero on a logarithmic scale
       if (k % 4 == 3 && small >= c.lower && small <= c.upper) x = small;
@@ -116,7 +118,7 @@ TEST(Elementary, ErrorsOfFunctionsOfTwoArgumentsAreBelowOneUlp) {
   std::mt19937_64 dice(2);
   std::uniform_real_distribution<double> unit(-1.0, 1.0);
   double worst_power = 0.0, worst_angle = 0.0;
-  for (int k = 0; k < 50000; ++k) {
+  for (int k = 0; k < test_cases(5000); ++k) {
     const double base = k % 2 == 0 ? 10.0 * std::abs(unit(dice)) : std::exp(600.0 * unit(dice));
     const double exponent = (k % 2 == 0 ? 20.0 : std::min(20.0, 690.0 / std::abs(std::log(base)))) * unit(dice);
     Number x(base), y(exponent), power;

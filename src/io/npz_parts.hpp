@@ -19,7 +19,7 @@ void put_word(std::string& bytes, Word word) {
     bytes += static_cast<char>(static_cast<std::uint64_t>(word) >> (8 * k) & 255);
 }
 
-inline std::uint32_t checksum(const std::string& bytes) {
+inline std::uint32_t crc32_of(const std::string& bytes) {
   static const auto table = [] {
     std::array<std::uint32_t, 256> values{};
     for (std::uint32_t n = 0; n < 256; ++n) {
@@ -49,7 +49,7 @@ class ZipWriter {
     put_word<std::uint16_t>(common, 0);        // stored
     put_word<std::uint16_t>(common, 0);        // time and date: always the same, so that equal results are equal files
     put_word<std::uint16_t>(common, 33);
-    put_word(common, checksum(content));
+    put_word(common, crc32_of(content));
     put_word(common, static_cast<std::uint32_t>(content.size()));
     put_word(common, static_cast<std::uint32_t>(content.size()));
     put_word(common, static_cast<std::uint16_t>(name.size()));

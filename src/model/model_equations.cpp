@@ -11,16 +11,16 @@ namespace saltus {
 
 namespace {
 
-struct Term {
+struct SignedTerm {
   NodeId node;
   signed char sign;
 };
 
 /// Appends the terms of a sum.
-void split(const Graph& graph, NodeId root, signed char sign, std::vector<Term>& terms) {
-  std::vector<Term> open{{root, sign}};
+void split(const Graph& graph, NodeId root, signed char sign, std::vector<SignedTerm>& terms) {
+  std::vector<SignedTerm> open{{root, sign}};
   while (!open.empty()) {
-    const Term term = open.back();
+    const SignedTerm term = open.back();
     open.pop_back();
     const Node& node = graph.node(term.node);
     const auto other = static_cast<signed char>(-term.sign);
@@ -50,7 +50,7 @@ ModelEquations::ModelEquations(Source source) {
   std::unordered_map<NodeId, int> place;
   for (std::size_t k = 0; k < source.locks.size(); ++k) place.emplace(source.locks[k].id(), static_cast<int>(k));
   std::vector<Expr> outputs;
-  std::vector<Term> terms;
+  std::vector<SignedTerm> terms;
   for (const ModelData::NamedEquation& written : source.equations) {
     shared->first_term.push_back(static_cast<int>(outputs.size()));
     terms.clear();
@@ -62,7 +62,7 @@ ModelEquations::ModelEquations(Source source) {
         terms.push_back({side->in(*graph), sign});
       sign = -1;
     }
-    for (const Term& term : terms) {
+    for (const SignedTerm& term : terms) {
       outputs.emplace_back(graph, term.node);
       shared->sign.push_back(term.sign);
     }

@@ -216,7 +216,6 @@ void Simulator::Impl::FlightUse::record() {
 /// Whether the loop of the simulator has to look at what follows the event: resets that come to rest, surfaces that
 /// meet, chattering, events without time in between.
 bool Simulator::Impl::FlightUse::is_special() {
-  constexpr double small = 1e3;  // tolerances, of jumps
   constexpr double soon = 20.0;  // intervals
   const FlownEvent& event = pilot_->event();
   const double interval = run.t - run.last_event;
@@ -228,12 +227,7 @@ bool Simulator::Impl::FlightUse::is_special() {
     const int k = last_->guards[i];
     if (event.reset) {
       run.zeno.note(k, run.t);
-      if (!run.zeno.accumulates(k)) continue;
-      double largest = 0.0;
-      for (std::size_t j = 0; j < event.after.size(); ++j)
-        largest = std::max(largest, std::abs(event.after[j] - event.before[j]) /
-                                        (run.options.atol + run.options.rtol * std::abs(event.after[j])));
-      special = special || largest < small;
+      special = special || run.zeno.accumulates(k);
     } else if (!last_->by_time) {
       if (last_->directions[i] < 0) run.switchings.note(k, run.t);
       special = special ||

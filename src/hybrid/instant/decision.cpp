@@ -79,6 +79,10 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     }
     const Impulses impulses =
         trial.jumps && now.cause == Cause::mode_change ? trials_.impulses(*start, now.t, trial) : Impulses();
+    if (!impulses.overloaded.empty()) {
+      leave_surfaces(impulses.overloaded, trial.point.mode);
+      continue;
+    }
     if (impulses.forbidden >= 0) {
       if (search_switches(*start, now, {}, trial.point.mode)) continue;
       return failed({StatusCode::no_forward_solution,
@@ -378,9 +382,18 @@ bool Decision::move_across_surfaces(Trial& seen, Point& from) const {
 /// the mode slid.
 bool Decision::stop_sliding(Mode& mode) const {
   if (mode.sliding.empty()) return false;
-  for (const int k : std::exchange(mode.sliding, {}))
-    if (hybrid_.rests(mode, k)) hybrid_.set_side(mode, k, trials_.side_at_zero(k));  // a side to begin with, not rest
+  leave_surfaces(std::vector<int>(mode.sliding), mode);
   return true;
+}
+
+/// The solution leaves these surfaces. The sides that it goes to are to be found.
+void Decision::leave_surfaces(std::span<const int> guards, Mode& mode) const {
+  for (const int k : guards) {
+    if (contains(mode.contacts, k))
+      hybrid_.end_contact(mode, k);
+    else if (std::erase(mode.sliding, k) > 0 && hybrid_.rests(mode, k))
+      hybrid_.set_side(mode, k, trials_.side_at_zero(k));
+  }
 }
 
 /// Contacts whose force would have to pull open.

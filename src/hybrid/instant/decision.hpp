@@ -76,6 +76,7 @@ class Decision {
   bool choose_otherwise(const Point& from, const Circumstances& now, Trial& trial);
   Next without_values(const Point& from, const Circumstances& now, bool seen_here, Trial& trial);
   bool stop_sliding(Mode& mode) const;
+  void leave_surfaces(std::span<const int> guards, Mode& mode) const;
   bool move_across_surfaces(Trial& seen, Point& from) const;
   void open_contacts(const Trial& trial, Mode& next, Approach& approach) const;
   bool stays_open(const Trial& trial, const Circumstances& now, const Approach& approach);

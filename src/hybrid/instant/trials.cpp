@@ -159,7 +159,8 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   Impulses result;
   const std::vector<int> switches = switches_at(trial, t);
   const Structure& s = trial.system->structure();
-  if (switches.empty() || TrialValues::too_large(s)) return result;
+  const Mode& mode = trial.point.mode;
+  if ((switches.empty() && !mode.on_surfaces()) || s.explicit_ode || TrialValues::too_large(s)) return result;
   const std::vector<double>& x = trial.point.x;
   std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
   trial.system->jacobian(t, x, trial.point.xp, Fx, Fxp);
@@ -196,14 +197,21 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   }
   trial.system->guards(t, there, trial.point.xp, g);
   trial.system->guards(t, back, trial.point.xp, g_back);
-  for (const int k : switches) {
+  const auto impulse_of = [&](int k) {
     const double impulse = 0.5 * (g[static_cast<std::size_t>(k)] - g_back[static_cast<std::size_t>(k)]);
-    if (!(std::abs(impulse) > std::sqrt(negligible) * largest)) continue;
-    if (impulse * hybrid_.side(trial.point.mode, k) > 0.0)
-      result.allowed.push_back(k);
-    else
-      result.forbidden = k;
+    return std::abs(impulse) > std::sqrt(negligible) * largest ? impulse : 0.0;
+  };
+  for (const int k : switches) {
+    const double impulse = impulse_of(k) * hybrid_.side(mode, k);
+    if (impulse > 0.0) result.allowed.push_back(k);
+    if (impulse < 0.0) result.forbidden = k;
   }
+  std::vector<int> exits;
+  if (mode.on_surfaces()) hybrid_.exit_guards(mode, exits);
+  for (std::size_t k = 0; k < mode.sliding.size(); ++k)
+    if (impulse_of(exits[k]) != 0.0) result.overloaded.push_back(mode.sliding[k]);
+  for (std::size_t k = 0; k < mode.contacts.size(); ++k)
+    if (impulse_of(exits[mode.sliding.size() + k]) < 0.0) result.overloaded.push_back(mode.contacts[k]);
   return result;
 }
 

@@ -38,6 +38,9 @@ struct Trial {
 struct Impulses {
   std::vector<int> allowed;  ///< guards with an impulse to the side of their position
   int forbidden = -1;        ///< a guard with an impulse to the other side; -1: no guard has one
+  /// Surfaces that cannot carry theirs: the weight of a slide is bounded (dry friction has a largest force), and a
+  /// contact pushes, but does not pull.
+  std::vector<int> overloaded;
 };
 
 std::vector<std::string> names_of(const HybridSystem& hybrid, std::span<const int> guards);

@@ -85,7 +85,6 @@ void Simulator::Impl::Beginning::begin() {
   run.add_remark(run.instant.consistency().remark());
   if (transition.terminate) return run.ending.end({StatusCode::terminated, run.ending.ended_by_model(), {}});
   if (!run.enter_mode()) return;
-  note_far_roots();
   run.result.initial_values_ = run.observation.observe_refined();
   run.bounds.check(run.hybrid->observed(), run.t, run.result.initial_values_);
   if (!transition.fired.empty() || !run.mode.sliding.empty() || !transition.message.empty() ||
@@ -111,49 +110,9 @@ void Simulator::Impl::Beginning::begin() {
 }
 
 bool Simulator::Impl::Beginning::find() {
-  take_sides_of_guesses();
   run.instant.begin(run.mode_before);
   return run.instant.settle(
       {.t = run.t, .mode = &run.mode_before, .x = run.state_before, .xp = run.slope_before, .initial = true});
-}
-
-// Relations begin on the side on which the start values lie: where several sides have a solution, the guesses choose.
-// What depends on derivatives, which have no guess, and what is zero begins where it does without.
-void Simulator::Impl::Beginning::take_sides_of_guesses() {
-  System& system = run.hybrid->system(run.mode);
-  const Structure& s = system.structure();
-  if (s.explicit_ode || s.guards == 0 || static_cast<int>(run.state_before.size()) != s.variables) return;
-  const auto count = static_cast<std::size_t>(s.guards);
-  std::vector<double> g(count), moving(count), slopes(run.state_before.size(), 0.0);
-  system.guards(run.t, run.state_before, slopes, g);
-  for (std::size_t j = 0; j < slopes.size(); ++j) slopes[j] = 1.0 + 0.1 * static_cast<double>(j % 7);
-  system.guards(run.t, run.state_before, slopes, moving);
-  const int guards = std::min(s.guards, static_cast<int>(run.hybrid->guards().size()));
-  for (int k = 0; k < guards; ++k) {
-    const auto place = static_cast<std::size_t>(k);
-    const int side = run.hybrid->side(run.mode, k);
-    if (g[place] == moving[place] && side * g[place] < 0.0) run.hybrid->set_side(run.mode, k, -side);
-  }
-  copy(run.mode, run.mode_before);
-}
-
-// Nonlinear or switched equations may have several solutions. One on the other side of zero than its start value is
-// hardly the one that was meant.
-void Simulator::Impl::Beginning::note_far_roots() {
-  constexpr std::size_t most = 3;
-  const Structure& s = run.system->structure();
-  if (s.explicit_ode || (s.linear && s.guards == 0)) return;
-  const auto& variables = run.hybrid->variables();
-  std::vector<std::string> far;
-  for (std::size_t j = 0; j < std::min(variables.size(), run.x.size()); ++j)
-    if (!variables[j].fixed && variables[j].start * run.x[j] < 0.0)
-      far.push_back(fmt::format("{} = {:.6g} (start value {:.6g})", variables[j].name, run.x[j], variables[j].start));
-  if (far.empty()) return;
-  std::string list;
-  for (std::size_t k = 0; k < std::min(far.size(), most); ++k) list += (k > 0 ? ", " : "") + far[k];
-  if (far.size() > most) list += fmt::format(" and {} more", far.size() - most);
-  run.add_remark("the start was found far from its start values: " + list +
-                 "; the equations may have another solution nearer to them");
 }
 
 bool Simulator::Impl::Beginning::find_by_homotopy() {

@@ -263,11 +263,7 @@ struct Simulator::Impl {
    private:
     /// Mode and values at the start, from the start values. False: see the instant's failure.
     bool find();
-    /// Puts relations of implicit modes on the sides of the start values.
-    void take_sides_of_guesses();
-    /// Adds a remark where the start is another solution than its start values suggest.
-    void note_far_roots();
-    /// The same as find() from simpler equations, if the system knows any (EasierStart). False: no start is found so.
+    /// The same from simpler equations, if the system knows any (EasierStart). False: no start is found so.
     bool find_by_homotopy();
     /// Goes on from the first regular time of a mode that is singular at the start; the way there is a straight line.
     void leave_singular_point();

@@ -82,7 +82,7 @@ Polynomial collected(Polynomial terms) {
   return result;
 }
 
-Polynomial times(Polynomial p, const Interval& factor) {
+Polynomial scaled_by(Polynomial p, const Interval& factor) {
   for (Term& term : p) term.coefficient = multiply(term.coefficient, factor);
   return p;
 }
@@ -134,10 +134,10 @@ Polynomial NormalForms::find(NodeId id) {
       result = sum_of(at(n.a), at(n.b));
       break;
     case Op::sub:
-      result = sum_of(at(n.a), times(at(n.b), -1.0));
+      result = sum_of(at(n.a), scaled_by(at(n.b), -1.0));
       break;
     case Op::neg:
-      return times(at(n.a), -1.0);
+      return scaled_by(at(n.a), -1.0);
     case Op::mul:
       if (at(n.a).size() * at(n.b).size() > most_terms) return atom(id);
       result = product_of(at(n.a), at(n.b));
@@ -349,7 +349,7 @@ class PlainZeros {
     const bool at_zero = f->odd && numbers == 0;
     Polynomial result = *argument;
     if (!at_zero) result = sum_of(result, {{{}, -f->inverse(value)}});
-    p = times(std::move(result), direction);
+    p = scaled_by(std::move(result), direction);
     return true;
   }
 
@@ -373,7 +373,7 @@ class PlainZeros {
       if (multiple(*own, *argument) <= 0) return false;
     }
     if (!functions) return false;
-    p = times(*argument, sign_of(p.front().coefficient) > 0 ? 1.0 : -1.0);
+    p = scaled_by(*argument, sign_of(p.front().coefficient) > 0 ? 1.0 : -1.0);
     return true;
   }
 

@@ -104,7 +104,7 @@ bool StudyFlight::scout() {
   }
   if (code_.modes.empty()) return false;
   if (std::ranges::any_of(code_.modes, [&](const FlightMode& mode) { return code_.needs_proof(mode); }))
-    why_.emplace_back("guards that are not affine need a proof in every step; without one a member is run in full");
+    why_.emplace_back("members without a proof of their guards run in full");
   task_.code = &code_;
   task_.parameters = ModelAccess::values(study_.model()).parameters.size();
   task_.rtol = plan.simulate.rtol;

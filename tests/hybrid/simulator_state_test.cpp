@@ -252,7 +252,7 @@ TEST(SimulatorState, OfAnotherModelIsRefused) {
   EXPECT_NE(refusal(testing::stick_slip(), damaged).find("damaged"), std::string::npos);
   damaged = run.state();
   damaged.memory.resize(damaged.memory.size() / 2);
-  EXPECT_NE(refusal(testing::stick_slip(), damaged).find("incomplete"), std::string::npos);
+  EXPECT_NE(refusal(testing::stick_slip(), damaged).find("damaged"), std::string::npos);
 }
 
 // Steps are given back, events stay.

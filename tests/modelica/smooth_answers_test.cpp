@@ -46,30 +46,6 @@ TEST(ReadDerivatives, ByClausesAndGuards) {
   EXPECT_NEAR(run.at(1.0, "n"), 3.0, 1e-5);
 }
 
-TEST(Guesses, ChooseTheSideOfARelation) {
-  const auto expect = [](const std::string& text, double at_end) {
-    const Trajectory run = run_of(text, 1.0);
-    ASSERT_TRUE(run.status().ok()) << text << "\n" << run.status().message;
-    EXPECT_NEAR(run.at(1.0, "w"), at_end, 1e-6) << text;
-  };
-  expect("Real w(start = 5); equation abs(w) = 2 + time;", 3.0);
-  expect("Real w(start = -5); equation abs(w) = 2 + time;", -3.0);
-  expect("Real w(start = 5e6); equation abs(w) = 2e6*(1 + 0.5*time);", 3e6);
-  expect("Real w(start = 5); equation (if w > 0 then w else -w) = 2 + time;", 3.0);
-  expect("Real w(start = 5); equation (if w < 0 then -w else w) = 2 + time;", 3.0);
-  expect("Real w(start = 5), v; equation v = -w; abs(v) = 2 + time;", 3.0);
-  expect("Real w(start = 5); Boolean p = w > 0; equation (if p then w else -w) = 2 + time;", 3.0);
-  expect("Real w(start = 5), s(start = 0, fixed = true); equation der(s) = w; abs(w) = 2 + time;", 3.0);
-  EXPECT_EQ(run_of("Real w(start = 5); equation abs(w) = 2 + time;", 1.0).status().message, "");
-}
-
-TEST(Guesses, ARootOnTheOtherSideOfZeroIsSaid) {
-  const Trajectory run = run_of("Real w(start = 5); equation w^3 = -8 - time;", 1.0);
-  ASSERT_TRUE(run.status().ok()) << run.status().message;
-  EXPECT_NEAR(run.at(0.0, "w"), -2.0, 1e-6);
-  EXPECT_NE(run.status().message.find("w = -2 (start value 5)"), std::string::npos) << run.status().message;
-}
-
 // y and z have vertical slopes where they pass zero: y = 0 at t = 1. No method may crash, at any tolerance.
 TEST(FailedFactors, EndARunWithAStatus) {
   for (const std::string text :

@@ -12,7 +12,4 @@ inline constexpr std::string_view no_finite_value = "no finite value";
 /// SimulateOptions::stop_if_non_unique the run ends with `non_unique`.
 inline constexpr std::string_view another_transition = "' is possible too; '";
 
-/// Transition::message before a round that only asks what would happen: what it does is not part of the run.
-inline constexpr std::string_view probed_round = "probe";
-
 }  // namespace saltus

@@ -466,6 +466,7 @@ bool ImportedFmu::complete_step(const Mode& mode, double t, std::span<const doub
 
 bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   static constexpr std::string_view event_mode = "event mode of the FMU";
+  if (input.probe) return false;  // what its event mode would do is known after it has done so
   Impl& i = *impl_;
   const std::lock_guard turn(i.turn);
   Mode& mode = transition.mode;

@@ -201,14 +201,15 @@ void Simulator::Impl::EventApproach::measure_bracket(double t_before, double t_a
     for (const int k : run.jumps) noise[k] = 0.0;
   }
   for (double& value : noise) value = std::isfinite(value) ? 4.0 * value : 0.0;
-  if (own_step) {  // what is left of the guards of the event is noise
+  // what is left of the guards of the event is noise: a rebound may be lower
+  const bool without_cuts = run.system->structure().explicit_ode && !all_linear(*run.system).empty();
+  if (by_guard && (own_step || without_cuts)) {
     resize(run.x_then, run.x.size());
     resize(run.xp_then, run.x.size());
     resize(run.g_then, count);
     state_at(t_after, run.x_then, run.xp_then);
     run.system->guards(t_after, run.x_then, run.xp_then, run.g_then);
-    for (const int k : run.located.guards)
-      if (!contains(run.jumps, k)) noise[k] = std::max(noise[k], 4.0 * std::abs(run.g_then[k]));
+    note_crossings();
   }
   for (std::size_t k = 0; k < count; ++k)  // others may not have left their last event yet
     if (run.watch[k].known_root > 0 && !(by_guard && contains(run.located.guards, static_cast<int>(k))))
@@ -216,6 +217,23 @@ void Simulator::Impl::EventApproach::measure_bracket(double t_before, double t_a
   resize(noise, run.hybrid->guards().size());  // the weights of a sliding mode end with it
   for (std::size_t k = 0; k < std::min(run.bands.size(), noise.size()); ++k)
     noise[k] = std::max(noise[k], run.bands[k].width);
+}
+
+/// A guard that is beyond zero here has crossed here, up to the errors of the run, whether it was located (or its last
+/// rebound was too low for that): what is left of its value is noise.
+void Simulator::Impl::EventApproach::note_crossings() {
+  std::vector<double>& noise = run.instant.doubt().noise;
+  std::vector<double> tolerance;
+  for (int k = 0; k < std::min(run.instant.family_guards, static_cast<int>(run.watch.size())); ++k) {
+    const auto place = static_cast<std::size_t>(k);
+    const double size = std::abs(run.g_then[place]);
+    const bool crossed = run.watch[place].side * run.g_then[place] < 0.0 || contains(run.located.guards, k);
+    if (!crossed || 4.0 * size <= noise[place] || contains(run.jumps, k)) continue;
+    if (tolerance.empty())
+      tolerance = GuardSides::uncertainty(*run.system, run.t, run.x_then, run.xp_then, run.relative_tolerances(),
+                                          run.absolute_tolerances());
+    if (size <= Resolution::same_point * tolerance[place]) noise[place] = 4.0 * size;
+  }
 }
 
 void Simulator::Impl::EventApproach::find_slopes() {
@@ -248,12 +266,7 @@ void Simulator::Impl::EventApproach::project_event_state() {
   } else {
     run.instant.doubt().alternative_state.clear();
   }
-  // the mode keeps these guards at zero: what is left of them means nothing
-  resize(run.g_then, run.watch.size());
-  run.system->guards(run.t, run.x, run.xp, run.g_then);
-  for (const auto* surfaces : {&run.mode.sliding, &run.mode.contacts})
-    for (const int k : *surfaces)
-      run.instant.doubt().noise[k] = std::max(run.instant.doubt().noise[k], 4.0 * std::abs(run.g_then[k]));
+  run.instant.raise_noise_of_projection(run.t);
 }
 
 bool Simulator::Impl::EventApproach::cross_edge() {

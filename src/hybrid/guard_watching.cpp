@@ -23,7 +23,8 @@ void Simulator::Impl::GuardWatching::set_watch() {
     GuardWatch& w = run.watch[static_cast<std::size_t>(guard)];
     w.side = static_cast<signed char>(side);
     w.known_root = static_cast<unsigned char>(sides.multiplicity(guard));
-    w.noise = w.known_root > 0 ? sides.noise(guard) : 0.0;
+    // zero is where the guard begins: what an event before it was moved here could not tell says nothing about its way
+    w.noise = w.known_root > 0 ? std::min(sides.noise(guard), 4.0 * std::abs(sides.value(guard))) : 0.0;
     run.watching = run.watching || side != 0;
   };
   std::fill(run.watch.begin(), run.watch.end(), GuardWatch{});

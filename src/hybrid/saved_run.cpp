@@ -136,7 +136,7 @@ void leave_surfaces(HybridSystem& hybrid, std::span<const double> g, std::span<c
 /// What is known about guards and events, in all modes and with all methods.
 void Simulator::Impl::SavedRun::persist_events(StateArchive& archive) {
   archive(run.near_events, run.first_step, run.rejected_before, run.shortened, run.steps_made, run.last_event,
-          run.last_interval, run.close_events, run.in_rest, run.zeno, run.switchings, run.chatter,
+          run.last_interval, run.close_events, run.in_rest, run.zeno, run.small_resets, run.switchings, run.chatter,
           run.instant.doubt().force_noise);
   persist(archive, run.rest);
   const auto resized = [&](auto& list) { resize_as_saved(archive, list); };

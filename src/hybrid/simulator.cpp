@@ -40,7 +40,8 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const 
   instant.consistency().keep_with(*hybrid);
   instant.doubt().tolerance = std::max(*std::ranges::max_element(relative_tolerances()), options.atol);
   instant.doubt().sizes = options.atol_each.empty() ? std::vector{options.atol} : options.atol_each;
-  for (double& size : instant.doubt().sizes) size /= options.rtol > 0.0 ? options.rtol : 1e-6;
+  instant.doubt().relative = options.rtol > 0.0 ? options.rtol : 1e-6;
+  for (double& size : instant.doubt().sizes) size /= instant.doubt().relative;
   x.reserve(hybrid->variables().size());
   for (const auto& v : hybrid->variables()) x.push_back(v.start);
   xp.assign(x.size(), 0.0);

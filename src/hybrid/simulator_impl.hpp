@@ -68,8 +68,16 @@ struct Simulator::Impl {
   std::vector<std::uint64_t>
       told_undetermined;  // by Structure::id: modes with undetermined variables that the remark names
   ZenoWatch zeno;         // resets
-  ZenoWatch switchings;   // the others
-  int near_events = 0;    // of those, in a row, that were within the tolerance of the point where their surfaces meet
+  /// Consecutive resets by a guard that have moved the state by less than its tolerance.
+  struct SmallResets {
+    int guard = 0, side = 0;  // from which it comes
+    int count = 0;
+
+    void persist(StateArchive& archive) { archive(guard, side, count); }
+  };
+  std::vector<SmallResets> small_resets;
+  ZenoWatch switchings;  // the others
+  int near_events = 0;   // of those, in a row, that were within the tolerance of the point where their surfaces meet
   ChatterWatch chatter;
   std::vector<GuardWatch> watch;
   /// How far from zero the value of a guard may go without a meaning: because it vanishes identically in the mode (the
@@ -311,10 +319,25 @@ struct Simulator::Impl {
     bool flight_is_lost(std::size_t fired, int side);
     /// Whether a flight is too short for the clock, or too low for the digits of the guard.
     bool unresolved_flight(int guard, double duration, double speed) const;
-    bool rest_if_possible(std::span<const double> x_before);
+    bool rest_if_possible(std::span<const double> x_before, bool small, bool all_repeated);
+    /// A guard whose resets must end here, because their flights are unresolved.
+    struct Stuck {
+      int guard = -1;                ///< -1: there is none
+      bool lost = false;             ///< the first flight after its reset is unresolved already
+      bool another_goes_on = false;  ///< resets of another guard accumulate as well, and are resolved
+    };
+    std::vector<Instant::Contact> resting_guards(bool small, Stuck& stuck);
+    void add_group(std::vector<Instant::Contact>& contacts);
+    void keep_noise();
+    bool rest_too_low();
+    bool can_rest(const Instant::Contact& contact);
+    std::vector<double> tolerances() const;
+    void keep_tail(double t_last, std::span<const double> x_last, std::span<const double> x_limit);
+    bool go_on_without_contact(const Stuck& stuck, bool denied);
+    bool end_unresolved(int guard, const std::string& why);
     /// The solution from the last reset by a guard, which has come from x_before, to where all resets that are left
     /// accumulate. Nothing if they do not follow from the last one, or if something else happens before.
-    std::optional<DensePolynomial> rest_of_resets(std::size_t fired, std::span<const double> x_before);
+    std::optional<DensePolynomial> tail_of_resets(std::size_t fired, std::span<const double> x_before);
     /// The controller has put the solution onto surfaces: settles what that changes (the sign of a speed), records it,
     /// and goes on. False: the run has ended.
     bool begin_staying(EventKind kind, std::span<const std::string> messages, std::vector<std::string_view> actions);
@@ -398,6 +421,7 @@ struct Simulator::Impl {
     void correct_slopes();
     /// On surfaces, the state at an event is moved onto them; the point before that is as good as the one after.
     void project_event_state();
+    void note_crossings();
     /// The equations cannot be evaluated beyond a surface, and steps have come as near to it as they can, by the clock
     /// or by the digits of the guard: the event is there, where the tangent reaches the other side. False: no guard is
     /// about to change its side here.

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "dae/round_failure.hpp"
 #include "model/event_logic.hpp"
 
 namespace saltus {
@@ -30,7 +29,7 @@ std::vector<Act> committed(std::vector<Act> acts);
 template <class Run, class Record>
 bool note_round(std::vector<Act>& acts, std::size_t variables, const EventInput& input, Transition& transition,
                 Run&& run, Record&& record) {
-  if (input.quiet || transition.message == probed_round) return run(input, transition);
+  if (input.quiet || input.probe) return run(input, transition);
   const auto values = [variables](const std::vector<double>& x) {
     return std::vector<double>(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(std::min(variables, x.size())));
   };

@@ -145,6 +145,7 @@ struct EventInput {
   bool initial = false;                          ///< the first round of a run
   bool terminal = false;                         ///< the rounds of the last instant of a run
   bool quiet = false;                            ///< conditions take their truths, and nothing acts
+  bool probe = false;  ///< asks what would happen, and nothing of it becomes part of the run
   ModeValues* values = nullptr;                  ///< null: the variables do not change in the round
 };
 

@@ -193,10 +193,12 @@ void Instant::look(double t) {
   circumstances_.cause = arrival.initial ? Cause::start : Cause::mode_change;
   circumstances_.set.clear();
   if (surface_edges_.follow(arrival)) return finish(arrival) || refuse();
-  bool acted = false;       // in the round before
-  bool idle_reset = false;  // there, a reset has changed nothing
-  bool alone_known = true;  // whether other motions than the committed one exist has been looked for
-  int mode_changes = 0;     // between explicit modes
+  constexpr int repeated = 3;  // rounds with resets: a guard has fired, been turned round, and fired again
+  bool acted = false;          // in the round before
+  bool small_reset = false;    // there, a reset has changed the state by less than the tolerance
+  int resets = 0;              // rounds with resets
+  bool alone_known = true;     // whether other motions than the committed one exist has been looked for
+  int mode_changes = 0;        // between explicit modes
   bool decided = crosses_plainly(arrival);
   if (decided && !arrival.terminal) {
     look(arrival.t);
@@ -205,12 +207,14 @@ void Instant::look(double t) {
   copy(arrival.x, before_round_.x);
   // a cascade in which each discrete variable waits for the one before takes two rounds each
   const int most = max_rounds_ + 2 * static_cast<int>(now.mode.discrete.size() + now.mode.conditions.size());
-  for (int round = 0; round < most; ++round) {
+  ShrinkingRounds shrinking;
+  for (int round = 0, counted = 0; counted < most; ++round, ++counted) {
     const bool first = round == 0;
     const bool as_before = decided && !acted && !first;  // neither positions nor values are new in this round
     if (!decided) {
       if (now.mode.on_surfaces()) leave_jumped_surfaces(arrival, now.mode);
       if (!decide(first)) return refuse();
+      if (resets > 0 && place_turned_guards() && !decide(first)) return refuse();
       decided_anew_ = !first;
       alone_known = false;
       if (!decision_.stop_message.empty()) {
@@ -219,7 +223,11 @@ void Instant::look(double t) {
         return true;
       }
     }
-    if (idle_reset && view_current_ && begin_contact_at_rest()) circumstances_.cause = Cause::mode_change;
+    if (acted && small_reset && resets >= repeated && view_current_ && hold_returning(true) == Returning::held) {
+      decided = false;
+      copy(now.x, before_round_.x);
+      continue;
+    }
     bool noticed = false;
     if (!as_before) {
       commit();
@@ -255,6 +263,15 @@ void Instant::look(double t) {
       return refuse();
     }
     if (!acted && arrived && !(arrival.initial && first)) {
+      // what leans on a surface in which a contact begins goes elsewhere now
+      const Returning returning =
+          resets > 0 && view_current_ ? hold_returning(small_reset && resets >= repeated) : Returning::none;
+      if (returning == Returning::denied) return refuse();
+      if (returning != Returning::none) {
+        decided = false;
+        copy(now.x, before_round_.x);
+        continue;
+      }
       if (!finish(arrival)) return refuse();
       surface_edges_.learn();
       return true;
@@ -273,8 +290,15 @@ void Instant::look(double t) {
       for (std::size_t j = 0; j < transition.reset.size(); ++j)
         if (transition.reset[j]) circumstances_.set.push_back(static_cast<int>(j));
       doubt().slope_error.clear();  // the state is another one, and exact
+      if (acted && round_resets_) doubt().alternative_state.clear();
+      note_cancelled_resets();
     }
-    idle_reset = acted && reset_ && trials_.within_tolerance(now.x, committed_x_);
+    if (acted && round_resets_) {
+      const double moved = trials_.distance(now.x, committed_x_);
+      small_reset = moved <= 1.0;
+      ++resets;
+      if (shrinking.note(moved)) counted = 0;
+    }
     // what was decided still holds if neither the state nor the equations have changed, those of the start included
     decided = !(acted && ((arrival.initial && hybrid_.initial_conditions(now.mode)) || !same(now.x, committed_x_) ||
                           !hybrid_.same_equations(committed_, now.mode) ||
@@ -294,6 +318,21 @@ bool Instant::allows_ambiguity(double t) {
   fail(StatusCode::non_unique, fmt::format("the transition at t = {:.12g} is ambiguous: {}", t, *ambiguous),
        {transition.fired.begin(), transition.fired.end()});
   return false;
+}
+
+/// A value that a reset has nearly cancelled is a rounding error of what it was computed from: the speed that is left
+/// of two bodies after a plastic impact. A point beside it, by that error, is as good.
+void Instant::note_cancelled_resets() {
+  constexpr double eps = std::numeric_limits<double>::epsilon(), cancelled = 1e3 * eps;
+  bool any = false;
+  for (const int j : circumstances_.set) {
+    const auto place = static_cast<std::size_t>(j);
+    if (place >= committed_x_.size()) continue;
+    const double before = std::abs(committed_x_[place]);
+    if (now.x[place] == 0.0 || std::abs(now.x[place]) > cancelled * before) continue;
+    if (!std::exchange(any, true)) copy(now.x, doubt().alternative_state);
+    doubt().alternative_state[place] += cancelled * before;
+  }
 }
 
 /// No candidate has values near those before the event, or near the start values: looks at other guesses.
@@ -424,6 +463,16 @@ void Instant::hold_followers() {
   for (GuardPassage::Passing* guard : leaving_) guard->waits = follows(guard);
 }
 
+/// What a variable of the systems may be wrong by; 0 for others.
+double Instant::tolerance_of(std::string_view variable) const {
+  const auto& all = hybrid_.variables();
+  const auto found = std::ranges::find(all, variable, &VariableInfo::name);
+  if (found == all.end()) return 0.0;
+  const auto j = static_cast<std::size_t>(found - all.begin());
+  const std::vector<double>& sizes = trials_.doubt.sizes;
+  return trials_.doubt.relative * ((sizes.empty() ? 1.0 : sizes[std::min(j, sizes.size() - 1)]) + std::abs(now.x[j]));
+}
+
 /// One round. Returns whether anything changed.
 [[gnu::hot]] bool Instant::act(const Arrival& arrival, bool first, Point& point) {
   exchange(point.mode, transition.mode);
@@ -434,14 +483,20 @@ void Instant::hold_followers() {
                          .initial = arrival.initial && first,
                          .terminal = arrival.terminal,
                          .values = this};
+  reset_before_.swap(transition.reset);
+  transition.reset.assign(reset_before_.size(), 0);
   const bool acted = hybrid_.transition(input, transition);
   exchange(point.mode, transition.mode);
   point.x.swap(transition.x);
+  round_resets_ = transition.any_reset();
+  for (std::size_t j = 0; j < reset_before_.size(); ++j)
+    if (reset_before_[j]) transition.reset[j] = 1;
   reset_ = transition.any_reset();
   for (const Contradiction& c : transition.contradictions) {
     const double size = std::max({std::abs(c.first_value), std::abs(c.second_value), std::abs(c.value_before)});
     const double error = c.discrete ? 0.0 : Resolution::same_point * doubt().tolerance * size;
-    if (std::abs(c.first_value - c.second_value) <= error) continue;
+    if (std::abs(c.first_value - c.second_value) <= std::max(error, c.discrete ? 0.0 : tolerance_of(c.variable)))
+      continue;
     const auto& all = hybrid_.observed();
     const auto info = std::ranges::find(all, c.variable, &VariableInfo::name);
     const VariableDetails details = info == all.end() ? VariableDetails{} : *info->details;
@@ -552,26 +607,23 @@ void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
   }
   const std::size_t family = hybrid_.variables().size();
   if (arrival.x.size() < family) return;
-  const auto beside = [](Mode of) {
-    of.sliding.clear();
-    of.contacts.clear();
-    of.contact_sides.clear();
-    return of;
-  };
   const auto guards_at = [&](const Mode& of, std::span<const double> x, std::span<const double> xp) {
     System& system = hybrid_.system(of);
     std::vector<double> g(static_cast<std::size_t>(system.structure().guards));
     system.guards(arrival.t, x.first(family), xp.first(family), g);
     return g;
   };
-  constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon(), nothing = 0.0;
-  const Mode there = beside(mode);
-  const std::vector<double> before = guards_at(beside(*begun_), arrival.x, arrival.xp),
+  constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
+  std::vector<double> smallest = doubt().sizes;  // rounding errors of projections have the size of other variables
+  if (smallest.empty()) smallest.push_back(1.0);
+  for (double& size : smallest) size *= rounding;
+  const Mode there = without_surfaces(mode);
+  const std::vector<double> before = guards_at(without_surfaces(*begun_), arrival.x, arrival.xp),
                             after = guards_at(there, now.x, now.xp);
   System& system = hybrid_.system(there);
-  const std::vector<double> noise = GuardSides::uncertainty(
-      system, arrival.t, std::span<const double>(now.x).first(family), std::span<const double>(now.xp).first(family),
-      std::span(&rounding, 1), std::span(&nothing, 1));
+  const std::vector<double> noise =
+      GuardSides::uncertainty(system, arrival.t, std::span<const double>(now.x).first(family),
+                              std::span<const double>(now.xp).first(family), std::span(&rounding, 1), smallest);
   const auto moved = [&](int k) {
     const auto place = static_cast<std::size_t>(k);
     return std::abs(after[place]) > 4.0 * (std::abs(before[place]) + noise[place]);
@@ -581,12 +633,20 @@ void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
     std::erase(mode.sliding, k);
     hybrid_.set_side(mode, k, after[static_cast<std::size_t>(k)] > 0.0 ? +1 : -1);
   }
+  // A contact holds a speed of zero. Where the surface or the state has got another speed the solution leaves, or the
+  // resets act again: a contact carries no impulse that its clauses do not make.
+  System& left = hybrid_.system(without_surfaces(*begun_));
+  const auto here = std::span<const double>(now.x).first(family);
+  std::vector<double> scaled(here.begin(), here.end());
+  for (double& value : scaled) value *= 1.0 + Resolution::iteration;
   for (const int k : std::vector<int>(mode.contacts)) {
-    const double speed_before = GuardSides::speed(system, trials_.consistency(), arrival.t, arrival.x.first(family), k),
-                 speed_after = GuardSides::speed(system, trials_.consistency(), arrival.t,
-                                                 std::span<const double>(now.x).first(family), k);
-    if (moved(k) || (reset_ && std::abs(speed_after) > (1.0 + 1e-9) * std::abs(speed_before)))
-      hybrid_.end_contact(mode, k);
+    const auto speed = [&](System& of, std::span<const double> x) {
+      return GuardSides::speed(of, trials_.consistency(), arrival.t, x, k);
+    };
+    // one that began in this instant has no speed to begin with
+    const double before_it = contains(begun_->contacts, k) ? std::abs(speed(left, arrival.x.first(family))) : 0.0;
+    const double after_it = speed(system, here), error = std::abs(speed(system, scaled) - after_it);
+    if (moved(k) || std::abs(after_it) > 4.0 * (before_it + error)) hybrid_.end_contact(mode, k);
   }
   now.x.resize(family);
 }

@@ -14,6 +14,7 @@
 #include <saltus/dae/hybrid_system.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,29 @@
 #include "hybrid/large_modes.hpp"
 
 namespace saltus {
+
+/// Rounds in which resets shrink towards a limit, of which there may be any number: a cradle of balls, plastic impacts
+/// against each other.
+class ShrinkingRounds {
+ public:
+  /// A round has moved the state by so many tolerances. Returns whether the moves of the last rounds are smaller than
+  /// those of as many before.
+  bool note(double size) {
+    sum_ += size;
+    if (++count_ < window) return false;
+    const bool shrinks = sum_ < 0.9 * before_;
+    before_ = sum_;
+    sum_ = 0.0;
+    count_ = 0;
+    return shrinks;
+  }
+
+ private:
+  static constexpr int window = 12;  // several guards act by turns
+
+  double sum_ = 0.0, before_ = std::numeric_limits<double>::infinity();
+  int count_ = 0;
+};
 
 /// The point at which a solution arrives, in the mode before.
 struct Arrival {
@@ -82,10 +106,14 @@ class Instant final : private ModeValues {
     denied,  ///< it would hold if relations on the surface had the truth that they have beside it
     none,
   };
-  /// Infinitely many resets by this guard, of which the last moved the state from arrival.x to where it is, are over:
-  /// the solution, which came from this side, goes on in contact with its surface, if there is such a mode and it would
-  /// hold. Otherwise nothing has changed.
-  Rest rest_on(int guard, int side, const Arrival& arrival);
+  /// A surface that holds the solution after infinitely many resets, and the side from which the solution came.
+  struct Contact {
+    int guard, side;
+  };
+  /// Infinitely many resets by these guards, of which the last moved the state from arrival.x to where it is, are over:
+  /// the solution goes on in contact with their surfaces, or with some of them where others open, if there is such a
+  /// mode and it would hold. Otherwise nothing has changed.
+  Rest rest_on(std::span<const Contact> contacts, const Arrival& arrival);
   /// Infinitely many switchings of these guards are over: the solution goes on where their surfaces meet. False:
   /// nothing has changed.
   bool slide_on(std::span<const int> guards, double t);
@@ -102,6 +130,8 @@ class Instant final : private ModeValues {
   const std::vector<int>& fired_direction() const { return fired_.directions; }
   /// Consistent values of now.mode, once more. False: see failure().
   bool find_values(double t);
+  /// The state has been moved onto the surfaces of its mode: guards have the errors of that.
+  void raise_noise_of_projection(double t);
   /// Looks at all guards at the present point, unless it has just done so.
   void look(double t);
   /// What look() saw no longer holds: something about the point or its noise is different.
@@ -125,11 +155,27 @@ class Instant final : private ModeValues {
   bool arrived_plainly(const Arrival& arrival) const;
   bool matters(int guard, int to_side);
   void leave_jumped_surfaces(const Arrival& arrival, Mode& mode);
-  bool begin_contact_at_rest();
+  /// What becomes of guards whose resets the rounds of an instant have undone or used up.
+  enum class Returning {
+    none,         ///< there are none
+    fires_again,  ///< conditions see the other side of one once more
+    held,         ///< contacts have begun
+    denied,       ///< the run ends, see failure()
+  };
+  Returning hold_returning(bool converge);
+  bool place_turned_guards();
+  bool leaves_noticeably(int guard);
+  std::vector<double> tolerance_of_guards();
+  bool turns_round(int guard, int side, std::span<const double> after);
+  double tolerance_of(std::string_view variable) const;
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
+  bool look_on_surfaces(const Point& candidate, double t, Trial& trial);
   bool surfaces_hold(const Point& candidate, double t, Trial& trial);
+  bool stay_in_contact(Point& candidate, double t);
+  void take(Trial& trial);
+  void note_cancelled_resets();
   bool stay_on_surfaces(const Point& candidate, double t);
-  void see_zero(int guard, double t);
+  void see_at(int guard, int side, double t);
   bool try_force_beside(const Point& contact, int guard, int side, double t);
 
   HybridSystem& hybrid_;
@@ -155,6 +201,7 @@ class Instant final : private ModeValues {
       guards.push_back(guard);
       directions.push_back(to_side);
     }
+    bool has_fired(int guard) const { return std::find(guards.begin(), guards.end(), guard) != guards.end(); }
 
    private:
     bool has(int guard) {
@@ -169,10 +216,12 @@ class Instant final : private ModeValues {
   struct Crossed {
     int guard, side;
   };
-  std::vector<Crossed> crossed_;  // guards that have fired, whether they matter or not
-  bool reset_ = false;            // something has been reset in this instant
-  bool decided_anew_ = false;     // something has changed the field or the state since the arrival
-  Point before_round_;            // what pre() of variables gives
+  std::vector<Crossed> crossed_;    // guards that have fired, whether they matter or not
+  bool reset_ = false;              // something has been reset in this instant
+  bool round_resets_ = false;       // something has been reset in the last round
+  std::vector<char> reset_before_;  // workspace: what the rounds before have reset
+  bool decided_anew_ = false;       // something has changed the field or the state since the arrival
+  Point before_round_;              // what pre() of variables gives
   Mode committed_, flipped_;
   std::vector<GuardPassage::Passing*> leaving_;         // guards that are seen to leave zero in a round
   std::vector<Position> positions_, positions_before_;  // of the committed mode, and of the one before
@@ -182,8 +231,9 @@ class Instant final : private ModeValues {
   Circumstances circumstances_;
   Mode refreshed_;  // the mode at the arrival, with dormant guards where they are
   GuardSides dormant_view_;
-  std::vector<int> watched_;  // workspace
-  Trial contact_trial_;       // workspace of contacts that may begin
+  std::vector<int> watched_;       // workspace
+  Trial contact_trial_;            // workspace of contacts that may begin
+  std::vector<Contact> contacts_;  // workspace
   /// What other discrete values would give is decided apart, so that nothing of it is left.
   struct Question {
     explicit Question(Trials& of) : trials(of.hybrid(), of.direction()), decision(trials) {}

@@ -13,6 +13,14 @@ struct Point {
   std::vector<double> x, xp;
 };
 
+/// The same mode beside its surfaces.
+inline Mode without_surfaces(Mode mode) {
+  mode.sliding.clear();
+  mode.contacts.clear();
+  mode.contact_sides.clear();
+  return mode;
+}
+
 /// What an arrival does not know exactly.
 struct Uncertainty {
   std::vector<double> noise;              ///< by guard: how much it changes over the bracket of the event
@@ -20,6 +28,7 @@ struct Uncertainty {
   std::vector<double> alternative_state;  ///< another point that is as good, within the tolerance; empty: none
   double tolerance = 1e-6;                ///< relative accuracy of values
   std::vector<double> sizes;        ///< by variable, or one for all: what counts as 1 for the tolerance, atol/rtol
+  double relative = 1e-6;           ///< of a step: variable j may be wrong by relative * (sizes_j + |x_j|)
   double time_scale = 1.0;          ///< a time over which the solution changes noticeably
   double tangential = 0.0;          ///< > 0: a slide ends here; what lasts for less than this time is an error
   std::vector<double> force_noise;  ///< by guard: of the forces of contacts, kept from instant to instant

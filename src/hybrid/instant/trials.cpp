@@ -63,13 +63,14 @@ bool Trials::near(std::span<const double> a, std::span<const double> b) const {
   return true;
 }
 
-bool Trials::within_tolerance(std::span<const double> a, std::span<const double> b) const {
+double Trials::distance(std::span<const double> a, std::span<const double> b) const {
   const std::vector<double>& sizes = doubt.sizes;
+  double largest = 0.0;
   for (std::size_t j = 0; j < std::min(a.size(), b.size()); ++j) {
     const double size = sizes.empty() ? 1.0 : sizes[std::min(j, sizes.size() - 1)];
-    if (!(std::abs(a[j] - b[j]) <= doubt.tolerance * (size + std::abs(a[j])))) return false;
+    largest = std::max(largest, std::abs(a[j] - b[j]) / (doubt.relative * (size + std::abs(a[j]))));
   }
-  return true;
+  return largest;
 }
 
 void Trials::share_doubts() {

@@ -108,8 +108,8 @@ class Trials {
   void fit(const System& system, std::vector<double>& x) const;
   /// Whether two points are the same within the tolerance.
   bool near(std::span<const double> a, std::span<const double> b) const;
-  /// Whether they differ by no more than the error of a step.
-  bool within_tolerance(std::span<const double> a, std::span<const double> b) const;
+  /// How much they differ, in errors of a step.
+  double distance(std::span<const double> a, std::span<const double> b) const;
   /// What is not certain about a function is so for both guards that have it.
   void share_doubts();
   /// Guards whose values depend on algebraic variables, so that they have none before the mode is known.

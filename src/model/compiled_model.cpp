@@ -328,7 +328,8 @@ double CompiledModel::next_time_event(const Mode& mode, double t, int direction,
       [&](const EventInput& in, Transition& out) { return logic.round(in, out); }, [&] { return logic.last_round(); });
 }
 void CompiledModel::end_instant(const EventInput& input, Transition& transition) {
-  impl_->use().logic->end_instant(input, transition);
+  const Code::Switches& switches = impl_->code->switches[static_cast<std::size_t>(transition.mode.automaton)];
+  impl_->use().logic->end_instant(input, switches.discretes, transition);
 }
 void CompiledModel::take_paired_side(Mode& mode) const {
   for (const Code::PairedSide& paired : impl_->code->paired_side[static_cast<std::size_t>(mode.automaton)]) {

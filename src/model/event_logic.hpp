@@ -83,8 +83,8 @@ class EventLogic {
   bool round(const EventInput& input, Transition& transition);
   /// What the last round did; to be asked for before its transition is used for anything else.
   RoundRecord last_round() const;
-  /// See HybridSystem::end_instant.
-  void end_instant(const EventInput& input, Transition& transition);
+  /// See HybridSystem::end_instant. `read_by_equations`: discrete variables that the equations of the mode read.
+  void end_instant(const EventInput& input, std::span<const int> read_by_equations, Transition& transition);
   /// Relations that depend on discrete values alone, as these are at the start.
   void start(Mode& mode);
   /// Clauses, then transitions: those from a mode to itself act on edges, too.
@@ -170,6 +170,8 @@ class EventLogic {
   void see_from_beside(const Mode& mode);
   void refresh_discrete_locks();
   bool raise_pulses(Transition& transition);
+  bool lower_pulses(Transition& transition, std::span<const int> read_by_equations);
+  bool transition_follows(const Mode& mode);
   bool find_round(const EventInput& input, Transition& transition);
   void sweep(const EventInput& input, Transition& transition);
   bool fire_clauses(std::span<const int> clauses, const EventInput& input, Transition& transition);

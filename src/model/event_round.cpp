@@ -572,40 +572,4 @@ EventLogic::RoundRecord EventLogic::last_round() const {
   return record;
 }
 
-void EventLogic::end_instant(const EventInput& input, Transition& transition) {
-  if (nothing_discrete_ || (!flags_ && setup_.assertions.empty())) return;
-  Mode& mode = transition.mode;
-  bool lowered = false;
-  for (const int k : setup_.pulses)
-    lowered = std::exchange(mode.discrete[static_cast<std::size_t>(k)], 0.0) != 0.0 || lowered;
-  t_ = input.t;
-  inputs_[variables] = transition.x.data();
-  inputs_[derivatives] = input.xp_before.data();
-  inputs_[discretes] = mode.discrete.data();
-  for (std::size_t k = 0; k < pre_x_.size(); ++k)
-    pre_x_[k] = transition.x[static_cast<std::size_t>(pre_variable_index_[k])];
-  for (std::size_t k = 0; k < pre_discrete_.size(); ++k)
-    pre_discrete_[k] = mode.discrete[static_cast<std::size_t>(pre_discrete_index_[k])];
-  read_truths(mode);
-  if (lowered) {
-    if (defines_) settle_definitions(mode);
-    evaluate_conditions(mode);
-    std::copy(conditions_.values.begin(), conditions_.values.end(), mode.conditions.begin());
-    for (const int k : discrete_locks_) mode.locks[static_cast<std::size_t>(k)] = truths_[static_cast<std::size_t>(k)];
-  }
-  if (setup_.assertions.empty()) return;
-  if (input.initial && setup_.initial_flag >= 0) {  // initial() holds in this instant, and no longer after it
-    Mode start = mode;
-    const std::vector<double> truths = truths_;
-    start.discrete[static_cast<std::size_t>(setup_.initial_flag)] = 1.0;
-    inputs_[discretes] = start.discrete.data();
-    if (defines_) settle_definitions(start);
-    check_assertions(transition);
-    inputs_[discretes] = mode.discrete.data();
-    truths_ = truths;
-    if (transition.failed) return;
-  }
-  check_assertions(transition);
-}
-
 }  // namespace saltus

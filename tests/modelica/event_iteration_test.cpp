@@ -43,6 +43,50 @@ TEST(EventIteration, ASampleAtTheEndIsSeenAlthoughItsTimeLiesARoundingErrorBehin
   }
 }
 
+// During continuous integration a sample is false (3.7.5 of the specification): in its instant it becomes true and
+// false again.
+TEST(EventIteration, ASampleThatEndsIsAnEdge) {
+  constexpr const char* text = R"(model M
+  Boolean y;
+  Integer rises(start = 0), falls(start = 0), changes(start = 0), ends(start = 0), named(start = 0);
+  discrete Real last(start = -1);
+  Real x(start = 0, fixed = true), z;
+equation
+  der(x) = 1;
+  y = sample(0.5, 1);
+  when y then
+    rises = pre(rises) + 1;
+    falls = pre(falls);
+    last = pre(last);
+  elsewhen not y then
+    rises = pre(rises);
+    falls = pre(falls) + 1;
+    last = time;
+  end when;
+  when change(y) then
+    changes = pre(changes) + 1;
+  end when;
+  when not sample(0.5, 1) then
+    ends = pre(ends) + 1;
+  end when;
+  when not y and x > 1 then
+    named = pre(named) + 1;
+  end when;
+  z = if y then 100 + x else x;
+end M;
+)";
+  const Trajectory result = run_text(text, 3.0);
+  for (const double t : {0.25, 0.5, 0.875, 1.5, 2.25, 2.5, 3.0}) {
+    const double samples = std::floor(t + 0.5);
+    for (const char* name : {"rises", "falls", "ends"}) EXPECT_EQ(result.at(t, name), samples) << name << " at " << t;
+    EXPECT_EQ(result.at(t, "changes"), 2.0 * samples) << t;
+    EXPECT_EQ(result.at(t, "named"), t <= 1.0 ? 0.0 : samples) << t;
+    EXPECT_EQ(result.at(t, "last"), samples > 0.0 ? samples - 0.5 : -1.0) << t;
+    EXPECT_EQ(result.at(t, "y"), 0.0) << t;
+    EXPECT_NEAR(result.at(t, "z"), t, 1e-9);
+  }
+}
+
 // Infinity and what is no number end the run where a clause or a discrete equation gives them, and reach no result.
 TEST(EventIteration, ValuesThatAreNotFiniteEndTheRunWhereTheyAreGiven) {
   struct Case {
@@ -222,6 +266,7 @@ TEST(EventIteration, LongCascadesSettle) {
 struct Instant {
   double t = 0.0;
   bool first_of_all = false;  // the first iteration of the run, in which initial() holds
+  bool over = false;          // samples are: what they have led to has settled
   std::vector<double> now, before;
 };
 
@@ -273,14 +318,18 @@ class Program {
     for (const Item& item : items_) memory.emplace_back(item.branches.size(), 0.0);
     for (int k = 0; k <= last; ++k) {
       at.t = k / 8.0;
-      bool settled = false;
-      for (int iteration = 0; iteration < 50 && !settled; ++iteration) {
-        at.first_of_all = k == 0 && iteration == 0;
-        at.before = at.now;
-        iterate(at, memory, k == 0 && iteration == 0);
-        settled = at.now == at.before && iteration > 0;
+      for (const bool over : {false, true}) {
+        at.over = over;
+        bool settled = false;
+        for (int iteration = 0; iteration < 50 && !settled; ++iteration) {
+          const bool start = k == 0 && iteration == 0 && !over;
+          at.first_of_all = start;
+          at.before = at.now;
+          iterate(at, memory, start);
+          settled = at.now == at.before && iteration > 0;
+        }
+        if (!settled) return {};
       }
-      if (!settled) return {};
       result.push_back(at.now);
     }
     return result;
@@ -319,13 +368,14 @@ class Program {
     const int start = whole(1, 3), interval = whole(2, 4);
     return {"sample(" + std::to_string(start / 8.0) + ", " + std::to_string(interval / 8.0) + ")", [=](const Instant& at) {
               const int k = static_cast<int>(8.0 * at.t) - start;
-              return !at.first_of_all && k >= 0 && k % interval == 0 ? 1.0 : 0.0;
+              return !at.first_of_all && !at.over && k >= 0 && k % interval == 0 ? 1.0 : 0.0;
             }};
   }
 
   Formula condition(int depth) {
-    const int kind = depth == 0 ? whole(0, 4) : whole(0, 8), b = pick(true), n = pick(false);
+    const int kind = depth == 0 ? whole(0, 4) : whole(0, 9), b = pick(true), n = pick(false);
     const auto index = static_cast<std::size_t>(kind == 1 ? b : n);
+    if (kind == 9) return sample();
     if (kind == 1 && b >= 0) {
       const std::string& name = items_[index].name;
       switch (whole(0, 3)) {

@@ -192,7 +192,7 @@ void Instant::look(double t) {
   circumstances_.t = arrival.t;
   circumstances_.cause = arrival.initial ? Cause::start : Cause::mode_change;
   circumstances_.set.clear();
-  if (surface_edges_.follow(arrival)) return finish(arrival) || refuse();
+  if (surface_edges_.follow(arrival)) return finish(arrival) == Ending::done || refuse();
   constexpr int repeated = 3;  // rounds with resets: a guard has fired, been turned round, and fired again
   bool acted = false;          // in the round before
   bool small_reset = false;    // there, a reset has changed the state by less than the tolerance
@@ -272,11 +272,15 @@ void Instant::look(double t) {
         copy(now.x, before_round_.x);
         continue;
       }
-      if (!finish(arrival)) return refuse();
-      surface_edges_.learn();
-      return true;
-    }
-    if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) {
+      const Ending ending = finish(arrival);
+      if (ending == Ending::failed) return refuse();
+      if (ending == Ending::done) {
+        surface_edges_.learn();
+        return true;
+      }
+      acted = true;  // samples are over: others may see that
+      visited_.forget();
+    } else if (acted && visited_.comes_back(now, transition.fired.size(), hybrid_)) {
       failure_ = visited_.describe_cycle(arrival.t, now.mode, transition, hybrid_);
       return refuse();
     }
@@ -557,7 +561,8 @@ void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x) con
 }
 
 /// The last round has changed nothing.
-bool Instant::finish(const Arrival& arrival) {
+Instant::Ending Instant::finish(const Arrival& arrival) {
+  copy(now.mode.discrete, discrete_before_end_);
   exchange(now.mode, transition.mode);
   now.x.swap(transition.x);
   hybrid_.end_instant({.t = arrival.t,
@@ -568,17 +573,21 @@ bool Instant::finish(const Arrival& arrival) {
                       transition);
   exchange(now.mode, transition.mode);
   now.x.swap(transition.x);
-  if (transition.failed)
-    return fail(StatusCode::assertion_failed, transition.message, {transition.fired.begin(), transition.fired.end()});
+  if (transition.failed) {
+    fail(StatusCode::assertion_failed, transition.message, {transition.fired.begin(), transition.fired.end()});
+    return Ending::failed;
+  }
+  const auto same_value = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  if (!std::ranges::equal(now.mode.discrete, discrete_before_end_, same_value)) return Ending::goes_on;
   if (!view_current_) {
     trial_.system = &hybrid_.system(now.mode);
-    return true;
+    return Ending::done;
   }
   copy(now.mode, trial_.point.mode);
   if (!approach_.slide_ends && !arrival.terminal) {
     if (!decision_.check_uniqueness(now, arrival.t, arrived_plainly(arrival) && !reset_, trial_)) {
       failure_ = decision_.failure();
-      return false;
+      return Ending::failed;
     }
     if (!same_but_conditions(now.mode, trial_.point.mode)) {
       now.mode = trial_.point.mode;
@@ -588,7 +597,7 @@ bool Instant::finish(const Arrival& arrival) {
   }
   trial_.system = &hybrid_.system(now.mode);
   if (!decision_.note.empty()) transition.notes.push_back(decision_.note);
-  return true;
+  return Ending::done;
 }
 
 /// One guard has brought the solution here, and nothing but this has changed since: where it crosses its surface

@@ -148,7 +148,8 @@ class Instant final : private ModeValues {
   bool see(bool initial);
   void hold_followers();
   bool act(const Arrival& arrival, bool first, Point& point);
-  bool finish(const Arrival& arrival);
+  enum class Ending { done, failed, goes_on };
+  Ending finish(const Arrival& arrival);
   bool allows_ambiguity(double t);
   void end_stay(int exit);
   bool crosses_plainly(const Arrival& arrival) const;
@@ -226,6 +227,7 @@ class Instant final : private ModeValues {
   std::vector<GuardPassage::Passing*> leaving_;         // guards that are seen to leave zero in a round
   std::vector<Position> positions_, positions_before_;  // of the committed mode, and of the one before
   std::vector<double> committed_x_;
+  std::vector<double> discrete_before_end_;
   GuardPassage passage_;
   VisitedPoints visited_;
   Circumstances circumstances_;

@@ -87,6 +87,37 @@ end M;
   }
 }
 
+// The state is exact up to rounding errors: which side of the stop time they put the crossing on must not count. In
+// other units of x, where these errors are others, as well.
+TEST(EventIteration, RelationsThatBecomeTrueAtTheStopTimeAct) {
+  std::mt19937 random(41);
+  const auto number = [&](double low, double high) {
+    return std::round(1e3 * std::uniform_real_distribution(low, high)(random)) / 1e3;
+  };
+  for (int k = 0; k < 60; ++k) {
+    const double stop = number(0.1, 5.0), speed = number(0.1, 3.0);
+    const std::string unit = std::vector{"1", "1e-7", "1e7"}[static_cast<std::size_t>(k % 3)],
+                      end = std::to_string(stop);
+    const std::string rate = unit + "*" + std::to_string(speed);
+    const bool accelerated = k % 2 == 1;
+    const std::string slope = accelerated ? "2*time*" + rate : rate;
+    const std::string level = rate + "*" + end + (accelerated ? "*" + end : "");
+    const std::string text = "model M\n  Real x(start = 0, fixed = true, nominal = " + unit +
+                             ");\n  Integer n(start = 0);\n  Boolean b;\nequation\n  der(x) = " + slope +
+                             ";\n  b = x >= " + level + ";\n  when b then\n    n = pre(n) + 1;\n  end when;\nend M;\n";
+    SCOPED_TRACE(text);
+    const Model model = load_text(text).model;
+    for (const Method method : {Method::dopri5, Method::rodas5p, Method::radau, Method::taylor}) {
+      const Trajectory result = simulate(model, {.stop = stop, .method = method});
+      ASSERT_TRUE(result.status().ok()) << result.status().message;
+      EXPECT_EQ(result.t_end(), stop);
+      EXPECT_EQ(final_value(result, "n"), 1.0);
+      EXPECT_EQ(final_value(result, "b"), 1.0);
+      EXPECT_EQ(result.at(0.5 * stop, "n"), 0.0);
+    }
+  }
+}
+
 // Infinity and what is no number end the run where a clause or a discrete equation gives them, and reach no result.
 TEST(EventIteration, ValuesThatAreNotFiniteEndTheRunWhereTheyAreGiven) {
   struct Case {

@@ -66,6 +66,64 @@ TEST(Functions, RelationsInFunctionsMakeEventsWhereTheyAreAskedFor) {
   EXPECT_EQ(literal.events().size(), 0u);
 }
 
+// What a function gives as an Integer, a Boolean or an enumeration jumps, in equations and conditions as where it is
+// written out. In three units of the variable that is read.
+TEST(Functions, DiscreteResultsMakeEventsWhereverTheyAreRead) {
+  const std::string functions =
+      "type Range = enumeration(low, high);\n"
+      "function level\n  input Real u;\n  output Integer k;\nalgorithm\n  k := if u > 2 then 3 else 1;\nend level;\n"
+      "function above\n  input Real u;\n  output Boolean b;\nalgorithm\n  b := u*u > 4;\nend above;\n"
+      "function steps\n  input Real u;\n  output Integer k;\nalgorithm\n  k := 0;\n  while k < 5 and k < u loop\n"
+      "    k := k + 1;\n  end while;\nend steps;\n"
+      "function range\n  input Real u;\n  output Range r;\nalgorithm\n  r := if u > 2 then Range.high else Range.low;\n"
+      "end range;\n"
+      "function both\n  input Real u;\n  output Real v;\n  output Integer k;\nalgorithm\n  v := 2*u;\n"
+      "  k := integer(u);\nend both;\n";
+  struct Case {
+    const char *rate, *condition;
+    std::vector<double> jumps;  // of u, in which der(z) changes
+    double end;                 // z(3.5)
+  };
+  for (const Case& c :
+       {Case{"level(u)", "level(u) > 2", {2.0}, 6.5}, Case{"if above(u) then 3 else 1", "above(u)", {2.0}, 6.5},
+        Case{"steps(u)", "steps(u) > 2", {1.0, 2.0, 3.0}, 8.0},
+        Case{"if range(u) == Range.high then 3 else 1", "range(u) == Range.high", {2.0}, 6.5},
+        Case{"if noEvent(u > 1e9) then 5 else level(u)", "level(u) == 3", {2.0}, 6.5}})
+    for (const char* const unit : {"1", "1e-7", "1e7"}) {
+      SCOPED_TRACE(std::string(c.rate) + ", unit " + unit);
+      const auto result =
+          run_text(functions + "model M\n  parameter Real s = " + unit +
+                       ";\n  Real x(start = 0, fixed = true, nominal = s), z(start = 0, fixed = true), u = x/s;\n"
+                       "  Integer n(start = 0, fixed = true);\nequation\n  der(x) = s;\n  der(z) = " +
+                       c.rate + ";\n  when " + c.condition + " then\n    n = pre(n) + 1;\n  end when;\nend M;\n",
+                   3.5);
+      EXPECT_NEAR(result.at(3.5, "z"), c.end, 1e-9);
+      ASSERT_EQ(result.events().size(), c.jumps.size());
+      for (std::size_t k = 0; k < c.jumps.size(); ++k) EXPECT_NEAR(result.events()[k].t, c.jumps[k], 1e-9);
+      EXPECT_EQ(result.at(1.9, "n"), 0.0);
+      EXPECT_EQ(result.at(2.1, "n"), 1.0);
+    }
+  // under noEvent the caller asks for none, and what a function gives as a Real has none
+  for (const char* const rate : {"noEvent(level(u))", "noEvent(if above(u) then 3 else 1)"})
+    EXPECT_EQ(
+        run_text(
+            functions +
+                "model M\n  Real u(start = 0, fixed = true), z(start = 0, fixed = true);\nequation\n  der(u) = 1;\n"
+                "  der(z) = " +
+                rate + ";\nend M;\n",
+            3.5)
+            .events()
+            .size(),
+        0u);
+  const auto pair =
+      run_text(functions +
+                   "model M\n  Real u(start = 0, fixed = true), v;\n  Integer k;\nequation\n  der(u) = 1;\n"
+                   "  (v, k) = both(u);\nend M;\n",
+               3.5);
+  EXPECT_EQ(pair.events().size(), 3u);
+  EXPECT_EQ(pair.at(2.5, "k"), 2.0);
+}
+
 TEST(Functions, RelationsInArgumentsAndOnTimeAreEvents) {
   const auto r = run_text(
       "function pulse\n  input Real t;\n  input Real x;\n  output Real y;\nalgorithm\n"

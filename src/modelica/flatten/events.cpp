@@ -14,31 +14,13 @@
 #include <utility>
 
 #include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/with_events.hpp"
 
 namespace saltus::modelica {
 
 namespace {
 
 using Kind = ModelData::Action::Kind;
-
-/// The same value with events where relations and roundings had none.
-Expr with_events(const Expr& value) {
-  if (!value.graph()) return value;
-  Rewrite rewrite(*value.graph());
-  rewrite.rule = [](Graph& graph, const Node& n) -> NodeId {
-    switch (n.op) {
-      case Op::live_positive:
-        return graph.make(Op::positive, n.a);
-      case Op::live_nonnegative:
-        return graph.make(Op::nonnegative, n.a);
-      case Op::live_floor:
-        return graph.make(Op::floor, n.a);
-      default:
-        return no_node;
-    }
-  };
-  return {value.graph(), rewrite(value.id())};
-}
 
 }  // namespace
 

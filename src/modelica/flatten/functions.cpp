@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/with_events.hpp"
 #include "modelica/printer.hpp"
 
 namespace saltus::modelica {
@@ -367,11 +368,17 @@ bool generates_events(const ClassDefinition& function) {
   return value && value->value;
 }
 
+/// Integers, Booleans and enumerations change at events only.
+bool is_discrete(const Value& value) {
+  return value.type == TypeKind::integer || value.type == TypeKind::boolean || value.type == TypeKind::enumeration;
+}
+
 /// Relations in a function are evaluated as they stand, and make no events; those that only time and events change do:
 /// they cost nothing, and a short pulse would be missed. What the arguments contain stays.
 void make_literal(std::span<const Expr> arguments, std::vector<Value>& results) {
   std::vector<Expr> scalars;
-  for (const Value& value : results) add_scalars(value, scalars);
+  for (const Value& value : results)
+    if (!is_discrete(value)) add_scalars(value, scalars);
   std::vector<NodeId> roots, leaves;
   std::shared_ptr<Graph> graph;
   for (const Expr& e : scalars)
@@ -405,7 +412,8 @@ void make_literal(std::span<const Expr> arguments, std::vector<Value>& results) 
                                                : Op::live_floor;
     rewrite.replace.emplace(id, graph->make(op, rewrite(node.a)));
   }
-  for (Value& value : results) rewrite_scalars(value, rewrite);
+  for (Value& value : results)
+    if (!is_discrete(value)) rewrite_scalars(value, rewrite);
 }
 
 }  // namespace
@@ -461,8 +469,12 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
     require_set(value, std::string(component.name()), component.declaration->name.where);
     results.push_back(std::move(value));
   }
-  if (function_stack_.size() == 1 && !external && !generates_events(*function->definition))
-    make_literal(arguments, results);
+  if (function_stack_.size() == 1 && !external) {
+    if (!generates_events(*function->definition)) make_literal(arguments, results);
+    for (Value& value : results)  // they jump, and would jump unseen within a step
+      if (is_discrete(value))
+        for (Expr& e : value.elements) e = with_events(e, arguments);
+  }
   return results;
 }
 

@@ -1,8 +1,11 @@
 // Starts that Newton's method does not manage from the guess that is given. Each model has an exact answer and a
 // neighbour in another formulation, and runs with every method that takes it at three tolerances: wrong answers of this
 // kind do not depend on the tolerance, only methods and formulations show them.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -183,6 +186,62 @@ TEST(Starts, APendulumLeavesItsGuessAtTheCentre) {
       };
       for (const double t : {0.0, stop}) EXPECT_NEAR(std::hypot(run.at(t, "x"), run.at(t, "y")), 1.0, 1e-7) << t;
       EXPECT_NEAR(energy(stop), energy(0.0), 1e-5);  // 50 tolerances times the acceleration
+    }
+}
+
+// h(w) = r with h(w) = w above zero and -a w below has one solution on each side. In seven spellings, five units and
+// any order of the declarations the guess chooses the side, and the whole run stays there.
+TEST(Starts, GuessesChooseTheSidesOfRelations) {
+  constexpr double tolerance = 1e-8;
+  std::mt19937 random(12);
+  const auto number = [&](double low, double high) {
+    return std::round(100.0 * std::uniform_real_distribution(low, high)(random)) / 100.0;
+  };
+  for (int k = 0; k < 140; ++k) {
+    const double a = number(0.3, 3.0), c = number(0.5, 4.0), guess = (random() % 2 == 0 ? 1 : -1) * number(0.3, 9.0);
+    const auto factor = [&] { return guess > 0.0 ? 1.0 : -1.0 / a; };
+    const double unit = std::vector{1.0, 1e-7, 1e-3, 1e3, 1e7}[random() % 5];
+    const auto text = [](double value) { return fmt::format("({:.17g})", value); };
+    const std::string of = text(unit), slope = text(a), right = of + "*(" + text(c) + " + time)";
+    const auto real = [&](const std::string& name, double start) {
+      return "Real " + name + "(start = " + text(start) + ", nominal = " + of + "); ";
+    };
+    const std::string w = real("w", guess * unit), h = "(if w > 0 then w else -" + slope + "*w)";
+    const std::string bend = "(1 - " + slope + ")/2*w + (1 + " + slope + ")/2*abs(w)";
+    const std::vector<std::pair<std::string, std::string>> spellings{
+        {w, h + " = " + right + ";"},
+        {w + "Boolean b; ", "(if b then w else -" + slope + "*w) = " + right + "; b = w > 0;"},
+        {real("w", 0.0) + real("v", -guess * unit), "(if v < 0 then -v else " + slope + "*v) = " + right + "; w = -v;"},
+        {"Real r; " + w, "r = " + right + "; r = " + bend + ";"},
+        {w + "Real r; ", "max(w, -" + slope + "*w) = r; r = " + right + ";"},
+        {"Real i(start = 0, fixed = true); " + w, "der(i) = w/" + of + "; " + right + " = " + bend + ";"},
+        {w + real("u", 0.0), "u + 0.1*u^3/" + of + "^2 = " + h + "; u + 0.1*u^3/" + of + "^2 = " + right + ";"}};
+    const auto& [declarations, equations] = spellings[static_cast<std::size_t>(k) % spellings.size()];
+    const std::string model = "model M " + declarations + "equation " + equations + " end M;";
+    SCOPED_TRACE(model);
+    const Trajectory run = simulate(load_text(model).model, {.stop = 1.0, .rtol = tolerance, .atol = tolerance * unit});
+    ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+    for (const double t : {0.0, 0.3, 0.7, 1.0})
+      EXPECT_NEAR(run.at(t, "w"), unit * factor() * (c + t), 100.0 * tolerance * unit * (c + t) / std::min(a, 1.0))
+          << t;
+  }
+}
+
+// Where the other side of the guess is left at once, the sum of x and y, which is a state, slides at zero.
+TEST(Starts, GuessesOnASideThatIsLeftAtOnceDoNotKeepTheSlide) {
+  const std::vector<std::pair<std::string, std::string>> spellings{
+      {"y", "y = der(x) + der(y); der(x) + der(y) = if x + y > 0 then -1 else 1;"},
+      {"y, s", "y = der(s); s = x + y; der(s) = if s > 0 then -1 else 1;"},
+      {"y", "y = der(x) + der(y); y = -sign(x + y);"}};
+  for (const char* const start : {"1", "-1", "3", "-8"})
+    for (const auto& [others, equations] : spellings) {
+      const std::string model =
+          std::string("model M Real x(start = ") + start + "), " + others + "; equation " + equations + " end M;";
+      SCOPED_TRACE(model);
+      const Trajectory run = simulate(load_text(model).model, {.stop = 3.0, .rtol = 1e-8, .atol = 1e-8});
+      ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+      const double sum = run.at(0.0, "x") + run.at(0.0, "y"), end = run.at(3.0, "x") + run.at(3.0, "y");
+      EXPECT_NEAR(end, std::copysign(std::max(0.0, std::abs(sum) - 3.0), sum), 1e-6);  // towards zero, and there
     }
 }
 

@@ -16,7 +16,51 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
   return false;
 }
 
+/// Start values choose the sides of guards: w(start = 5) means w > 0 in abs(w) = 2. Where these sides lead to no
+/// solution, the search begins from the sides as they are.
 [[gnu::hot]] bool Decision::decide(const Point& from, const Circumstances& now, Approach& approach, Trial& trial) {
+  if (now.cause == Cause::start) {
+    Mode by_guess = trial.point.mode;
+    if (take_sides_of_guess(from, now.t, by_guess)) {
+      std::swap(by_guess, trial.point.mode);
+      if (decide_from_sides(from, now, approach, trial)) return true;
+      if (failure_.code == StatusCode::non_unique) return false;
+      forget();
+      std::swap(by_guess, trial.point.mode);
+    }
+  }
+  return decide_from_sides(from, now, approach, trial);
+}
+
+/// Places guards where they are at the point, without derivatives, which nothing has given. Returns whether one has
+/// moved.
+bool Decision::take_sides_of_guess(const Point& from, double t, Mode& mode) const {
+  constexpr int most = 8;  // passes: the function of a guard may contain the relation of another one
+  const auto guards_at = [&](double slope) {
+    System& system = hybrid_.system(mode);
+    std::vector<double> g(static_cast<std::size_t>(system.structure().guards));
+    system.guards(t, from.x, std::vector<double>(from.x.size(), slope), g);
+    return g;
+  };
+  bool moved = false;
+  for (int pass = 0; pass < most; ++pass) {
+    const Structure& s = hybrid_.system(mode).structure();
+    if (s.explicit_ode || static_cast<int>(from.x.size()) != s.variables) return false;
+    const std::vector<double> g = guards_at(0.0), moving = s.guards_read_xp ? guards_at(1.0) : g;
+    bool again = false;
+    for (int k = 0; k < trials_.family_guards(); ++k) {
+      const auto place = static_cast<std::size_t>(k);
+      const int side = hybrid_.side(mode, k);
+      if (!(side * g[place] < 0.0) || g[place] != moving[place] || hybrid_.guards()[place].time_only) continue;
+      hybrid_.set_side(mode, k, -side);
+      again = moved = true;
+    }
+    if (!again) break;
+  }
+  return moved;
+}
+
+bool Decision::decide_from_sides(const Point& from, const Circumstances& now, Approach& approach, Trial& trial) {
   constexpr int most = 8;
   Next next = search(from, now, approach, trial);
   if (next != Next::again) return next == Next::done;
@@ -39,6 +83,7 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
                                              Trial& trial) {
   constexpr int most = 64, most_choices = 6;
   tried_count_ = 0;
+  on_surface_.x.clear();
   zero_.assign(static_cast<std::size_t>(trials_.family_guards()), 0);
   clear_value_.assign(zero_.size(), 0.0);
   int choices = 0;
@@ -96,6 +141,7 @@ bool Decision::fail(StatusCode code, std::string message, std::vector<std::strin
     if (pushed_away(trial, impulses)) return Next::again;
     seen_here = true;
     if (widen_noise(trial)) tried_count_ = 0;
+    if (now.cause == Cause::start && on_surface(trial)) on_surface_ = trial.point;
     const bool admissible = trials_.weights_admissible(trial);
     if (admissible && !trial.point.mode.sliding.empty() && rests_instead(*start, now.t, trial)) return Next::done;
     if (admissible && trial.point.mode.contacts.empty() && approach.opened.empty() && trials_.fits(trial)) {
@@ -261,6 +307,12 @@ bool Decision::pushed_away(const Trial& trial, const Impulses& impulses) const {
   return true;
 }
 
+bool Decision::on_surface(const Trial& trial) const {
+  return std::ranges::any_of(trial.view.zeros(), [&](int k) {
+    return k < trials_.family_guards() && trial.view.multiplicity(k) > 0 && hybrid_.side(trial.point.mode, k) != 0;
+  });
+}
+
 void Decision::remember(const Mode& mode) {
   if (tried_count_ == tried_.size()) tried_.emplace_back();
   copy(mode, tried_[tried_count_++]);
@@ -273,7 +325,7 @@ bool Decision::choose_otherwise(const Point& from, const Circumstances& now, Tri
   if (now.cause != Cause::reset && tried.sliding.empty() &&
       search_switches(from, now, {.most_flips = Resolution::few_flips, .regular_only = true}, trial.point.mode))
     return true;
-  Point reached = trial.point;
+  Point reached = on_surface_.x.empty() ? trial.point : on_surface_;
   const auto was_tried = [&](const Mode& mode) { return same_but_conditions(mode, trial.point.mode); };
   const auto end = tried_.begin() + static_cast<std::ptrdiff_t>(tried_count_);
   const bool at_start = now.cause == Cause::start;

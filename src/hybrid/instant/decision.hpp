@@ -62,6 +62,8 @@ class Decision {
 
  private:
   enum class Next { again, done, failed };
+  bool decide_from_sides(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
+  bool take_sides_of_guess(const Point& from, double t, Mode& mode) const;
   Next search(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
   bool widen_noise(const Trial& trial);
   void raise_noise(double t, Trial& trial);
@@ -72,6 +74,7 @@ class Decision {
   bool pushed_away(const Trial& trial, const Impulses& impulses) const;
   bool place(const Trial& trial, const Circumstances& now, const Approach& approach, Mode& next);
   bool place_dormant(Trial& trial) const;
+  bool on_surface(const Trial& trial) const;
   void remember(const Mode& mode);
   bool choose_otherwise(const Point& from, const Circumstances& now, Trial& trial);
   Next without_values(const Point& from, const Circumstances& now, bool seen_here, Trial& trial);
@@ -127,6 +130,7 @@ class Decision {
   std::string unfinished_;    // what a message says about a search that was given up; empty: none was
   std::vector<Mode> tried_;   // positions that were tested from this point: the first ones of the list
   std::size_t tried_count_ = 0;
+  Point on_surface_;                 // the last of their points at which a guard is zero, at a start; empty: none was
   std::vector<char> zero_;           // by guard: it was zero in one of them
   std::vector<int> clear_side_;      // by guard: the side to which its slope has led clearly; 0: to none
   std::vector<double> clear_value_;  // by guard: its last value that was clearly not zero; 0: it had no such value

@@ -55,7 +55,7 @@ void GuardSides::look(System& system, Consistency& consistency, double t, std::s
   if (explicit_ode) {
     if (doubt.tangential > 0.0 || !use_slopes(system, t, x, xp, direction, doubt)) use_taylor(system, linear, t, x, direction, doubt);
   } else if ((doubt.tangential > 0.0 || !use_linear_slopes(linear, xp, direction, scale, doubt)) &&
-             !use_series(system, consistency, t, x, direction, doubt)) {
+             !use_series(system, consistency, t, x, direction, scale, doubt)) {
     use_difference(system, t, x, xp, direction, scale);
   }
   give_back(x.size(), x_, xp_, solution_, factors_);
@@ -263,8 +263,8 @@ bool GuardSides::use_linear_slopes(Linear linear, std::span<const double> xp, in
 }
 
 // The same with the coefficients of a mode that is not explicit. They come from iterations, whose accuracy decides.
-bool GuardSides::use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction,
-                            const Doubt& doubt) {
+bool GuardSides::use_series(System& system, Consistency& consistency, double t, std::span<const double> x,
+                            int direction, double scale, const Doubt& doubt) {
   if (!consistency.series(system, t, x, series_order, solution_)) return false;
   const std::size_t count = g_.size();
   series_.resize(count * (series_order + 1));
@@ -279,7 +279,8 @@ bool GuardSides::use_series(System& system, Consistency& consistency, double t, 
   system.guards_taylor(t * (1.0 - shift), series_order, solution_, twin_series_);
   for (std::size_t k = 0; k < series_.size(); ++k)
     if (std::abs(twin_series_[k] - series_[k]) > std::abs(shifted_[k] - series_[k])) shifted_[k] = twin_series_[k];
-  choose_sides(series_order, t, direction, true, {.slope_error = doubt.slope_error, .tangential = doubt.tangential});
+  choose_sides(series_order, t, direction, true,
+               {.slope_error = doubt.slope_error, .tangential = doubt.tangential, .horizon = scale});
   return true;
 }
 
@@ -291,9 +292,10 @@ double GuardSides::lasts(std::size_t guard, int i, int last) const {
   return time;
 }
 
-/// How far it takes the guard until then.
-double GuardSides::excursion(std::size_t guard, int i, int last) const {
-  return std::abs(series_[static_cast<std::size_t>(i) * g_.size() + guard]) * std::pow(lasts(guard, i, last), i);
+/// How far it takes the guard until then; the last one, which nothing outweighs, until the horizon.
+double GuardSides::excursion(std::size_t guard, int i, int last, double horizon) const {
+  const double time = i < last ? lasts(guard, i, last) : horizon;
+  return std::abs(series_[static_cast<std::size_t>(i) * g_.size() + guard]) * std::pow(time, i);
 }
 
 /// The first coefficient of each vanishing guard that rounding errors (shifted_), the resolution of time and the twin do not explain.
@@ -316,7 +318,8 @@ void GuardSides::choose_sides(int last, double t, int direction, bool errors_unk
       const double coefficient = series_[place] + (i == 1 ? slope_error(doubt, k) : 0.0);
       seen.undefined = !std::isfinite(coefficient);
       if (seen.undefined) break;
-      if (!(std::abs(coefficient) > noise) || (errors_unknown && !(excursion(k, i, last) > seen.noise))) continue;
+      if (!(std::abs(coefficient) > noise) || (errors_unknown && !(excursion(k, i, last, doubt.horizon) > seen.noise)))
+        continue;
       if (doubt.tangential > 0.0 && lasts(k, i, last) < doubt.tangential) continue;
       seen.side = coefficient * sign > 0.0 ? +1 : -1;
       seen.multiplicity = i;

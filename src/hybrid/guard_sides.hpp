@@ -38,6 +38,7 @@ class GuardSides {
     /// > 0: a surface is being left along which the solution slid, so that slopes alone cannot tell. What lasts for less than this time, until
     /// higher derivatives outweigh it, is an error.
     double tangential = 0.0;
+    double horizon = std::numeric_limits<double>::infinity();  ///< what the last coefficient does later is not known
   };
   /// Evaluates all guards of the system at the point. `direction` is that of time; `scale` a time over which the solution changes
   /// noticeably (the last step size), used where a system has no Taylor coefficients. `consistency` knows the solutions of modes that are
@@ -124,10 +125,11 @@ class GuardSides {
   bool use_slopes(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, const Doubt& doubt);
   void use_taylor(System& system, Linear linear, double t, std::span<const double> x, int direction, const Doubt& doubt);
   bool use_linear_slopes(Linear linear, std::span<const double> xp, int direction, double scale, const Doubt& doubt);
-  bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction, const Doubt& doubt);
+  bool use_series(System& system, Consistency& consistency, double t, std::span<const double> x, int direction,
+                  double scale, const Doubt& doubt);
   void choose_sides(int last, double t, int direction, bool errors_unknown, const Doubt& doubt);
   double lasts(std::size_t guard, int i, int last) const;
-  double excursion(std::size_t guard, int i, int last) const;
+  double excursion(std::size_t guard, int i, int last, double horizon) const;
   void use_difference(System& system, double t, std::span<const double> x, std::span<const double> xp, int direction, double scale);
   /// Sides of the guards that are clearly not zero. Returns whether these are all.
   bool decide_by_values(std::span<const double> least_noise);

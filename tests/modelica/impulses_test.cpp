@@ -1,7 +1,11 @@
 // Impulses that friction cannot carry, and walls that compiled runs must not pass.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "load_helpers.hpp"
 
@@ -60,6 +64,73 @@ TEST(Impulses, FrictionCarriesNoImpulse) {
     EXPECT_NEAR(run.at(2.0, "w"), 0.45, 1e-6);
     EXPECT_NEAR(run.at(1.5, "v"), 0.475, 1e-6);
     EXPECT_NEAR(run.at(0.5, "v"), 0.0, 1e-9);
+  }
+}
+
+// A rope becomes taut where nothing pulls at it: its force is zero after the impact, whatever rounding errors make of
+// it. Later a load pulls it or slackens it. In four spellings, in units of length and mass by factors of 1e6, in random
+// directions.
+TEST(Ropes, AnImpactWithoutLoadDoesNotUseUpTheEdgeOfTheForce) {
+  std::mt19937 random(7);
+  const auto number = [&](double low, double high) {
+    return std::round(1e3 * std::uniform_real_distribution(low, high)(random)) / 1e3;
+  };
+  const auto text = [](double value) { return fmt::format("({:.17g})", value); };
+  for (int k = 0; k < 120; ++k) {
+    const double unit = std::vector{1.0, 1e-3, 1e3}[random() % 3],
+                 mass = number(0.5, 3.0) * std::vector{1.0, 1e-3, 1e3}[random() % 3];
+    const double length = number(0.5, 3.0), speed = number(0.3, 3.0), first = number(0.05, 0.3),
+                 angle = number(0.0, 6.28);
+    const double impact = (length - first) / speed, loaded = std::round(1e3 * (impact + number(0.3, 1.0))) / 1e3;
+    const double rate = number(0.2, 2.0);
+    const bool slackens = random() % 2 == 0;
+    const std::string of = text(unit), m = text(mass), l = text(length * unit);
+    const std::string load = m + "*" + of + "*(if time > " + text(loaded) + " then " + text(slackens ? -rate : rate) +
+                             "*(time - " + text(loaded) + ") else 0)";
+    const auto real = [&](const std::string& name, double start) {
+      return "Real " + name + "(start = " + text(start * unit) + ", fixed = true, nominal = " + of + "); ";
+    };
+    const double c = std::cos(angle), s = std::sin(angle);
+    std::string model = "model M Real F(nominal = " + text(mass * unit) + "), r(nominal = " + of +
+                        "); Boolean taut(start = false, fixed = true); Integer n(start = 0, fixed = true); ";
+    const std::string clauses = "when F < 0 then taut = false; n = pre(n) + 1; elsewhen r > " + l +
+                                " then taut = true; n = pre(n); end when; end M;";
+    const std::string plane = real("x", first * c) + real("y", first * s) + real("v", speed * c) +
+                              real("w", speed * s) + "equation r = sqrt(x^2 + y^2); der(x) = v; der(y) = w; " + m +
+                              "*der(v) = " + load + "*" + text(c) + " - F*x/r; " + m + "*der(w) = " + load + "*" +
+                              text(s) + " - F*y/r; ";
+    const std::string line =
+        real("x", first) + real("v", speed) + "equation r = x; der(x) = v; " + m + "*der(v) + F = " + load + "; ";
+    // the other mass rests, and is pulled along
+    const std::string pair = real("x", first) + real("v", speed) + real("y", 0.0) + real("w", 0.0) +
+                             "equation r = x - y; der(x) = v; der(y) = w; " + m + "*der(v) = " + load + " - F; " +
+                             text(0.7 * mass) + "*der(w) = F; ";
+    switch (k % 4) {
+      case 0:
+        model += plane + "if taut then r = " + l + "; else F = 0; end if; ";
+        break;
+      case 1:
+        model += plane + "0 = if taut then x^2 + y^2 - " + l + "^2 else F; ";
+        break;
+      case 2:
+        model += line + "if taut then r = " + l + "; else F = 0; end if; ";
+        break;
+      default:
+        model += pair + "if taut then r = " + l + "; else F = 0; end if; ";
+        break;
+    }
+    model += clauses;
+    SCOPED_TRACE(model);
+    const double stop = loaded + 1.0;
+    const Trajectory run = simulate(load_text(model).model, {.stop = stop, .rtol = 1e-8, .atol = 1e-8});
+    ASSERT_EQ(run.status().code, StatusCode::success) << run.status().message;
+    EXPECT_EQ(run.at(stop, "n"), slackens ? 1.0 : 0.0);
+    EXPECT_EQ(run.at(0.5 * (impact + loaded), "n"), 0.0);
+    for (const double t : {0.5 * impact, 0.5 * (impact + loaded), loaded + 0.5, stop}) {
+      const double late = std::max(0.0, t - loaded);
+      const double r = t < impact ? first + speed * t : length - (slackens ? rate * std::pow(late, 3) / 6.0 : 0.0);
+      EXPECT_NEAR(run.at(t, "r"), unit * r, 1e-5 * unit) << t;
+    }
   }
 }
 

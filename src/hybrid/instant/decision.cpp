@@ -135,6 +135,8 @@ bool Decision::decide_from_sides(const Point& from, const Circumstances& now, Ap
                                  hybrid_.guards()[static_cast<std::size_t>(impulses.forbidden)].name),
                      {hybrid_.guards()[static_cast<std::size_t>(impulses.forbidden)].name}});
     }
+    if (now.cause == Cause::mode_change)
+      raise_noise(trial.jumps ? impulses.sizes : trials_.inner_impulses(*start, now.t, trial));
     raise_noise(now.t, trial);
     trials_.look(now.t, trial);
     follow_clear_slopes(now.t, trial);
@@ -243,6 +245,17 @@ void Decision::raise_noise(double t, Trial& trial) {
   noise.resize(hybrid_.guards().size(), 0.0);
   for (const int k : small_ones)
     noise[static_cast<std::size_t>(k)] = std::max(noise[static_cast<std::size_t>(k)], trials_.newton().noise(k));
+}
+
+/// Beside an impulse a force has the errors of the velocities that the impulse has moved: such a force moves them by no
+/// more than these errors, in the time over which the solution changes. A rope that becomes taut without load has the
+/// force zero, whatever sign rounding errors give it.
+void Decision::raise_noise(std::span<const double> impulses) {
+  constexpr double accuracy = 1e-11;  // relative, of values that come from an iteration
+  std::vector<double>& noise = trials_.doubt.noise;
+  if (!impulses.empty()) noise.resize(hybrid_.guards().size(), 0.0);
+  for (std::size_t k = 0; k < impulses.size(); ++k)
+    noise[k] = std::max(noise[k], accuracy * impulses[k] / trials_.doubt.time_scale);
 }
 
 /// A guard that is zero may have a clear slope on one of its sides only, because its unit changes there: a diode has a

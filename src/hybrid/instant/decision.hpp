@@ -67,6 +67,7 @@ class Decision {
   Next search(const Point& from, const Circumstances& now, Approach& approach, Trial& trial);
   bool widen_noise(const Trial& trial);
   void raise_noise(double t, Trial& trial);
+  void raise_noise(std::span<const double> impulses);
   void follow_clear_slopes(double t, Trial& trial);
   bool rests_between(const Mode& other, double t, Trial& trial);
   bool by_clear_slopes(const Mode& other, const Trial& trial) const;

@@ -535,16 +535,17 @@ bool Instant::find(const Mode& mode, std::vector<double>& x, std::vector<double>
     to.assign(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(to.size(), from.size())));
   };
   take(asked.trial.point.x, x);
-  zero_where_unclear(asked.trial, x);
   take(asked.trial.point.xp, xp);
+  zero_where_unclear(asked.trial, x, xp);
   return true;
 }
 
 /// A guard that is zero within its errors is zero for those who read the values: the sign that is left means nothing,
 /// and what has been committed about the guard counts. What it does from there is seen in the next round.
-void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x) const {
+void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x, std::vector<double>& xp) const {
   std::vector<double> all = found.point.x, g(static_cast<std::size_t>(found.system->structure().guards));
   bool moved = false;
+  zero_slopes_where_unclear(found, xp);
   for (const LinearGuard& guard : found.system->linear_guards()) {
     if (guard.guard >= family_guards || found.view.multiplicity(guard.guard) == 0) continue;
     double square = 0.0;
@@ -558,6 +559,39 @@ void Instant::zero_where_unclear(const Trial& found, std::vector<double>& x) con
     moved = true;
   }
   if (moved) std::copy_n(all.begin(), std::min(all.size(), x.size()), x.begin());
+}
+
+/// The same for guards that are made of derivatives, as the force of a rope that an equation gives as m der(v).
+void Instant::zero_slopes_where_unclear(const Trial& found, std::vector<double>& xp) const {
+  constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
+  System& system = *found.system;
+  if (!system.structure().guards_read_xp) return;
+  std::vector<double> slopes = found.point.xp, moved(static_cast<std::size_t>(system.structure().guards)), g = moved;
+  for (const int k : found.view.zeros()) {
+    if (k >= family_guards || found.view.multiplicity(k) == 0) continue;
+    system.guards(t_, found.point.x, slopes, g);
+    const double value = g[static_cast<std::size_t>(k)];
+    if (value == 0.0) continue;
+    std::vector<double> gradient(slopes.size(), 0.0);
+    double square = 0.0;
+    for (std::size_t j = 0; j < slopes.size(); ++j) {
+      const double slope = slopes[j];
+      slopes[j] += 1.0;
+      system.guards(t_, found.point.x, slopes, moved);
+      slopes[j] = slope;
+      gradient[j] = moved[static_cast<std::size_t>(k)] - value;
+      square += gradient[j] * gradient[j];
+    }
+    if (!(square > 0.0) || !std::isfinite(square)) continue;
+    const std::vector<double> before = slopes;
+    for (std::size_t j = 0; j < slopes.size(); ++j) {
+      slopes[j] -= value * gradient[j] / square;
+      if (std::abs(slopes[j]) <= rounding * std::abs(before[j])) slopes[j] = 0.0;  // rounding errors of the difference
+    }
+    system.guards(t_, found.point.x, slopes, moved);
+    if (!(std::abs(moved[static_cast<std::size_t>(k)]) < std::abs(value))) slopes = before;  // it is not linear in them
+  }
+  std::copy_n(slopes.begin(), std::min(slopes.size(), xp.size()), xp.begin());
 }
 
 /// The last round has changed nothing.

@@ -140,7 +140,8 @@ class Instant final : private ModeValues {
 
  private:
   bool find(const Mode& mode, std::vector<double>& x, std::vector<double>& xp) override;
-  void zero_where_unclear(const Trial& found, std::vector<double>& x) const;
+  void zero_where_unclear(const Trial& found, std::vector<double>& x, std::vector<double>& xp) const;
+  void zero_slopes_where_unclear(const Trial& found, std::vector<double>& xp) const;
   bool decide(bool first);
   bool decide_from_other_guesses(Approach& approach);
   bool decide_without_errors(Approach& approach);

@@ -180,7 +180,27 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   for (int c = 0; c < A.columns(); ++c)
     for (int k = s.state_pattern.start[algebraic[c]]; k < s.state_pattern.start[algebraic[c] + 1]; ++k)
       A(s.state_pattern.row[k], c) = Fx[static_cast<std::size_t>(k)];
-  if (A.columns() == 0) return result;
+  // what is made of derivatives has the impulse of what they change
+  std::vector<double> there = x, back = x, g(static_cast<std::size_t>(s.guards)), g_back(g.size());
+  const auto find_sizes = [&] {
+    std::vector<double> slopes = trial.point.xp, slopes_back = slopes;
+    for (std::size_t j = 0; j < std::min(from.x.size(), x.size()); ++j) {
+      if (!s.differentiated(static_cast<int>(j))) continue;
+      slopes[j] += x[j] - from.x[j];
+      slopes_back[j] -= x[j] - from.x[j];
+    }
+    trial.system->guards(t, there, slopes, g);
+    trial.system->guards(t, back, slopes_back, g_back);
+    result.sizes.resize(static_cast<std::size_t>(family_guards()), 0.0);
+    for (const int k : switches) {
+      const auto place = static_cast<std::size_t>(k);
+      result.sizes[place] = 0.5 * std::abs(g[place] - g_back[place]);
+    }
+  };
+  if (A.columns() == 0) {
+    find_sizes();
+    return result;
+  }
   LeastSquares solver(A);
   int rank = 0;
   for (const double pivot : solver.pivots()) rank += pivot > negligible * solver.pivots().front();
@@ -189,13 +209,13 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   for (const double value : b) size = std::max(size, std::abs(value));
   if (!(solver.unreachable(b) <= negligible * size)) return result;
   const std::vector<double> Z = solver.solve(b);
-  std::vector<double> there = x, back = x, g(static_cast<std::size_t>(s.guards)), g_back(g.size());
   double largest = 0.0;
   for (std::size_t c = 0; c < Z.size(); ++c) {
     there[static_cast<std::size_t>(algebraic[c])] += Z[c];
     back[static_cast<std::size_t>(algebraic[c])] -= Z[c];
     largest = std::max(largest, std::abs(Z[c]));
   }
+  find_sizes();
   trial.system->guards(t, there, trial.point.xp, g);
   trial.system->guards(t, back, trial.point.xp, g_back);
   const auto impulse_of = [&](int k) {
@@ -214,6 +234,19 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   for (std::size_t k = 0; k < mode.contacts.size(); ++k)
     if (impulse_of(exits[mode.sliding.size() + k]) < 0.0) result.overloaded.push_back(mode.contacts[k]);
   return result;
+}
+
+std::vector<double> Trials::inner_impulses(const Point& from, double t, const Trial& trial) const {
+  constexpr double errors = 1e-10;  // relative: what an iteration moves
+  const Structure& s = trial.system->structure();
+  const std::vector<double>& x = trial.point.x;
+  const auto jumps = [&](std::size_t j) {
+    return s.differentiated(static_cast<int>(j)) && std::abs(x[j] - from.x[j]) > errors * std::abs(from.x[j]);
+  };
+  if (s.explicit_ode) return {};
+  for (std::size_t j = 0; j < std::min({hybrid_.variables().size(), x.size(), from.x.size()}); ++j)
+    if (jumps(j)) return impulses(from, t, trial).sizes;
+  return {};
 }
 
 /// Transitions that lead across a surface and back belong to the field: on the other side the equations are those of

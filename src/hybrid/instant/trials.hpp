@@ -41,6 +41,7 @@ struct Impulses {
   /// Surfaces that cannot carry theirs: the weight of a slide is bounded (dry friction has a largest force), and a
   /// contact pushes, but does not pull.
   std::vector<int> overloaded;
+  std::vector<double> sizes;  ///< by guard of the family: of its impulse, 0 where it has none; empty: not known
 };
 
 std::vector<std::string> names_of(const HybridSystem& hybrid, std::span<const int> guards);
@@ -76,6 +77,8 @@ class Trials {
   /// The impulses with which the state of a trial has jumped from a point. None where they are not unique, or the mode
   /// is too large for dense matrices.
   Impulses impulses(const Point& from, double t, const Trial& trial) const;
+  /// Their sizes where no state has jumped: of x and y in x' + y', each may jump. Empty: no variable has.
+  std::vector<double> inner_impulses(const Point& from, double t, const Trial& trial) const;
   /// The guards that would decide whether a mode on surfaces stays there do: weights between 0 and 1, forces that push.
   bool surfaces_hold(const Trial& trial) const;
   bool weights_admissible(const Trial& trial) const;

@@ -38,6 +38,23 @@ std::string derivative_head(const SensitivityRun& run) {
   return text;
 }
 
+/// A derivative; with a star where it is that of one side.
+std::string derivative(double value, Smoothness smoothness) {
+  if (smoothness == Smoothness::undefined) return "undefined";
+  return fmt::format("{:.10g}{}", value, smoothness == Smoothness::one_sided ? "*" : "");
+}
+
+/// What stars mean, once for each reason.
+void print_remarks(std::ostream& out, const SensitivityRun& run) {
+  std::vector<std::string> told;
+  for (const std::string& p : run.parameters()) {
+    const std::string& remark = run.remark(p);
+    if (remark.empty() || std::ranges::find(told, remark) != told.end()) continue;
+    told.push_back(remark);
+    out << fmt::format("  * one-sided: {}\n", remark);
+  }
+}
+
 void print_sensitivities(std::ostream& out, const SensitivityRun& run, std::size_t limit) {
   const std::vector<Event>& events = run.trajectory().events();
   const std::size_t count = std::min(run.events().size(), limit);
@@ -46,13 +63,17 @@ void print_sensitivities(std::ostream& out, const SensitivityRun& run, std::size
   for (std::size_t k = 0; k < count; ++k) {
     const EventSensitivity& e = run.events()[k];
     out << fmt::format("{:>5}  {:>18.12g}", k + 1, events[k].t);
-    for (const double d : e.dt) out << fmt::format("  {:>{}.10g}", d, derivative_width);
+    for (std::size_t p = 0; p < e.dt.size(); ++p)
+      out << fmt::format("  {:>{}}", derivative(e.dt[p], e.dt_smoothness[p]), derivative_width);
+    for (std::size_t p = e.dt.size(); p < run.parameters().size(); ++p)
+      out << fmt::format("  {:>{}}", derivative(0.0, Smoothness::undefined), derivative_width);
     out << (e.text.empty() ? "" : "  " + e.text) << '\n';
   }
   if (count < run.events().size())
     out << fmt::format("{:>5}  … {} more; --events N shows more\n", "", run.events().size() - count);
   if (!run.why().empty()) {
     out << fmt::format("\nsensitivities end at t = {:.12g}: {}\n", run.end(), run.why());
+    print_remarks(out, run);
     return;
   }
   const std::vector<VariableInfo>& variables = run.trajectory().variables();
@@ -60,14 +81,20 @@ void print_sensitivities(std::ostream& out, const SensitivityRun& run, std::size
   for (const VariableInfo& v : variables) width = std::max(width, v.name.size());
   out << fmt::format("\nderivatives of final values\n  {:<{}}{}\n", "", width, derivative_head(run));
   std::vector<std::vector<double>> final;
-  for (const std::string& p : run.parameters()) final.push_back(run.final(p));
+  std::vector<std::vector<Smoothness>> smoothness;
+  for (const std::string& p : run.parameters()) {
+    final.push_back(run.final(p));
+    smoothness.push_back(run.final_smoothness(p));
+  }
   constexpr std::size_t most = 12;
   for (std::size_t j = 0; j < std::min(variables.size(), most); ++j) {
     out << fmt::format("  {:<{}}", variables[j].name, width);
-    for (const std::vector<double>& by : final) out << fmt::format("  {:>{}.10g}", by[j], derivative_width);
+    for (std::size_t p = 0; p < final.size(); ++p)
+      out << fmt::format("  {:>{}}", derivative(final[p][j], smoothness[p][j]), derivative_width);
     out << '\n';
   }
   if (variables.size() > most) out << fmt::format("  … {} more variables; --csv writes all\n", variables.size() - most);
+  print_remarks(out, run);
 }
 
 class RunWithSensitivities final : public DifferentiatedRun {

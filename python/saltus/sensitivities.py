@@ -31,7 +31,8 @@ class SensitivityRun:
         self.parameters: list[str] = core.parameters
         self.end, self.why = core.end, core.why
         #: One dict for each event up to ``end``: t, dt (an array: the derivative of its time by each parameter, empty
-        #: where there is none), smoothness ("smooth", "one_sided" or "undefined"), text.
+        #: where there is none), smoothness ("smooth", "one_sided" or "undefined"), dt_smoothness (of dt, by each
+        #: parameter), text.
         self.events: list[dict[str, Any]] = core.events
 
     def __call__(self, t: ArrayLike, variable: str | None = None, parameter: str | None = None, *,
@@ -49,6 +50,22 @@ class SensitivityRun:
         """Derivatives of the final values. Where the model has ended the run, the end moves with the parameter, and the
         values there are differentiated along with it."""
         return self._stack([self._core.final(p) for p in self._chosen(parameter)], variable, parameter)
+
+    def final_smoothness(self, variable: str, parameter: str) -> str:
+        """Of a derivative of a final value: "smooth"; "one_sided", it is that of one side, see ``remark``; or
+        "undefined", it is NaN."""
+        self._chosen(parameter)
+        return self._core.final_smoothness(parameter)[self.solution.index(variable)]
+
+    def smoothness(self, t: float, parameter: str) -> str:
+        """Of the derivatives at a time: "smooth", or "one_sided" after an event whose two sides have others."""
+        self._chosen(parameter)
+        return self._core.smoothness(float(t), parameter)
+
+    def remark(self, parameter: str) -> str:
+        """Why derivatives by the parameter are one-sided or undefined somewhere; "" if they are not."""
+        self._chosen(parameter)
+        return self._core.remark(parameter)
 
     def __getitem__(self, names: tuple[str, str]) -> Array:
         """``s["h", "e"]``: the derivative of one variable by one parameter at the times ``s.solution.t``, where events

@@ -33,6 +33,12 @@ py::array_t<double> sample_derivatives(const SensitivityRun& run, const Numbers&
   return values;
 }
 
+std::vector<std::string> words(const std::vector<Smoothness>& list) {
+  std::vector<std::string> result;
+  for (const Smoothness one : list) result.emplace_back(to_string(one));
+  return result;
+}
+
 py::list events_with_derivatives(const SensitivityRun& run) {
   py::list all;
   for (const EventSensitivity& e : run.events()) {
@@ -40,6 +46,7 @@ py::list events_with_derivatives(const SensitivityRun& run) {
     d["t"] = e.t;
     d["dt"] = array_of(e.dt);
     d["smoothness"] = std::string(to_string(e.smoothness));
+    d["dt_smoothness"] = words(e.dt_smoothness);
     d["text"] = e.text;
     all.append(d);
   }
@@ -57,6 +64,19 @@ void add_sensitivities(py::module_& m) {
       .def_property_readonly("why", &SensitivityRun::why)
       .def_property_readonly("events", &events_with_derivatives)
       .def("sample", &sample_derivatives, py::arg("times"), py::arg("parameter"), py::arg("before") = py::none())
+      .def("remark", &SensitivityRun::remark, py::arg("parameter"))
+      .def(
+          "smoothness",
+          [](const SensitivityRun& run, double t, const std::string& parameter) {
+            return std::string(to_string(run.smoothness(t, parameter)));
+          },
+          py::arg("t"), py::arg("parameter"))
+      .def(
+          "final_smoothness",
+          [](const SensitivityRun& run, const std::string& parameter) {
+            return words(run.final_smoothness(parameter));
+          },
+          py::arg("parameter"))
       .def(
           "final",
           [](const SensitivityRun& run, const std::string& parameter) { return array_of(run.final(parameter)); },

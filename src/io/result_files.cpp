@@ -102,15 +102,17 @@ Json mode_graph_json(const ModeGraph& graph) {
 }
 
 Json sensitivities_json(const Trajectory& run, const SensitivityRecord& record) {
-  Json final = nullptr;
+  Json final = nullptr, smoothness = nullptr;
   if (record.why.empty()) {
-    final = Json::object();
+    final = smoothness = Json::object();
     const std::vector<VariableInfo>& variables = run.variables();
-    for (std::size_t j = 0; j < variables.size(); ++j)
+    for (std::size_t j = 0; j < variables.size(); ++j) {
       for (const std::vector<double>& all : record.final) final[variables[j].name].push_back(number_or_null(all[j]));
+      for (const auto& all : record.final_smoothness) smoothness[variables[j].name].push_back(all[j]);
+    }
   }
-  return {
-      {"parameters", record.parameters}, {"end", number_or_null(record.end)}, {"why", record.why}, {"final", final}};
+  return {{"parameters", record.parameters}, {"end", number_or_null(record.end)}, {"why", record.why}, {"final", final},
+          {"final_smoothness", smoothness},  {"remarks", record.remarks}};
 }
 
 /// Adds what is known about event k to its object. There is nothing beyond the end of the sensitivities.
@@ -119,6 +121,7 @@ void add_sensitivity(Json& event, const SensitivityRecord& record, std::size_t k
   const SensitivityRecord::Event one = known ? record.events[k] : SensitivityRecord::Event{.smoothness = "undefined"};
   event["dt"] = one.dt.empty() ? Json(nullptr) : numbers(one.dt);
   event["smoothness"] = one.smoothness;
+  event["dt_smoothness"] = one.dt.empty() ? Json(nullptr) : Json(one.dt_smoothness);
   event["smoothness_text"] = one.text;
 }
 

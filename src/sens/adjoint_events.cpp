@@ -121,6 +121,7 @@ bool AdjointRun::pass_back(const RunLeg& leg, RecordedPath& path) {
       if (before.mode().place(j, 0) == static_cast<int>(e.place) && before.mode().place(j, 1) >= 0)
         result.bend += e.value * rates[static_cast<std::size_t>(before.mode().place(j, 1))];
     }
+    result.size = size_over_leg(model_.system(leg.mode), leg, guard, result.size, options_.rtol);
     return result;
   };
   const double length = leg.end.time_scale;
@@ -149,6 +150,16 @@ bool AdjointRun::pass_back(const RunLeg& leg, RecordedPath& path) {
                      "'{}' and '{}' happen together, and their times can move apart, which the adjoint does not "
                      "follow; simulate_with_sensitivities does",
                      causes.guards.front().name, causes.guards[static_cast<std::size_t>(&other - times.data())].name));
+  const auto moves = [](const Covector& time) {
+    const auto is_set = [](double v) { return v != 0.0; };
+    return std::ranges::any_of(time.held, is_set) || std::ranges::any_of(time.data, is_set);
+  };
+  if (t == options_.stop && record_->trajectory.status().code == StatusCode::success &&
+      std::ranges::any_of(times, moves))
+    return fail(t,
+                fmt::format("'{}' happens at the stop time: a parameter moves it in or out of the run, and derivatives "
+                            "are one-sided or do not exist; simulate_with_sensitivities says which, or stop elsewhere",
+                            causes.guards.front().name));
   // from behind the instant to before it
   const bool reset = std::ranges::any_of(rounds, &RoundMap::resets);
   InstantFunction function;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "sens/gradient_sums.hpp"
@@ -290,6 +291,7 @@ bool AdjointRun::finish() {
   if (first.mode.on_surfaces())
     for (const Expr& e : system.equations().invariants) invariants.push_back(point_.mode().gradient(e));
   for (Gradient& g : invariants) point_.evaluate(g);
+  const std::vector<GuardAtZero> zeros = guards_at_zero(first.mode, system);
   for (const Direction& d : directions_) {
     StartChange start = start_change(model_, d, entries);
     InstantChange change{0.0, start.state, start.discrete, d.parameter};
@@ -298,7 +300,7 @@ bool AdjointRun::finish() {
       return fail(t, fmt::format("the run starts on a surface, and '{}' moves the start off it: there is one "
                                  "derivative for each side, or none",
                                  d.info.name));
-    for (const Gradient& g : invariants) {
+    const auto along = [&](const Gradient& g) {
       double sum = 0.0, size = 0.0;
       for (const Gradient::Entry& e : g.entries()) {
         const std::size_t parameters = function.parameters.size();
@@ -311,11 +313,19 @@ bool AdjointRun::finish() {
         sum += e.value * part;
         size += std::abs(e.value * part);
       }
-      if (std::abs(sum) > 1e-6 * size)
+      return std::pair(sum, size);
+    };
+    for (const Gradient& g : invariants)
+      if (const auto [sum, size] = along(g); std::abs(sum) > 1e-6 * size)
         return fail(t, fmt::format("the run starts on a surface, and '{}' moves the start off it: there is one "
                                    "derivative for each side, or none",
                                    d.info.name));
-    }
+    for (const GuardAtZero& zero : zeros)
+      if (const auto [sum, size] = along(*zero.gradient); std::abs(sum) > 1e-6 * size)
+        return fail(t,
+                    fmt::format("'{}' is zero at the start, and '{}' moves it: there is one derivative for each side; "
+                                "simulate_with_sensitivities gives one of them",
+                                zero.name, d.info.name));
     double sum = d.parameter >= 0 ? function.parameters[static_cast<std::size_t>(d.parameter)] : 0.0;
     for (std::size_t j = 0; j < start.state.size(); ++j) sum += function.state[j] * start.state[j];
     for (std::size_t k = 0; k < start.discrete.size(); ++k) sum += function.discrete[k] * start.discrete[k];
@@ -323,6 +333,36 @@ bool AdjointRun::finish() {
     result_.derivatives.push_back(sum);
   }
   return true;
+}
+
+/// Guards that are zero at the start of an explicit mode, and whose crossing matters.
+std::vector<AdjointRun::GuardAtZero> AdjointRun::guards_at_zero(const Mode& mode, RecordedSystem& system) {
+  std::vector<GuardAtZero> found;
+  if (!point_.mode().is_explicit()) return found;
+  constexpr double rounding = 64.0 * std::numeric_limits<double>::epsilon(), far = 1e-3;
+  std::vector<Position> positions;
+  model_.positions(mode, positions);
+  std::vector<double> x, xp, g(static_cast<std::size_t>(system.structure().guards));
+  double size = 1.0 + std::abs(point_.t());
+  for (std::size_t j = 0; j < point_.mode().variables(); ++j) {
+    x.push_back(point_.value(j, 0));
+    xp.push_back(point_.value(j, 1));
+    size = std::max(size, std::abs(x.back()));
+  }
+  system.guards(point_.t(), x, xp, g);
+  for (int k = 0; k < static_cast<int>(model_.guards().size()); ++k) {
+    const GuardInfo& info = model_.guards()[static_cast<std::size_t>(k)];
+    if (side_of(positions[static_cast<std::size_t>(k)]) == 0 || info.time_only || info.same_as >= 0 ||
+        std::abs(g[static_cast<std::size_t>(k)]) > far * size || !crossing_acts(model_, mode, k))
+      continue;
+    Gradient& gradient = guard_gradient(k, mode, point_);
+    point_.evaluate(gradient);
+    double terms = 0.0;
+    for (const Gradient::Entry& e : gradient.entries())
+      if (e.group == LinearMode::by_unknown) terms += std::abs(e.value * point_.unknowns()[e.place]);
+    if (std::abs(gradient.value()) <= rounding * terms) found.push_back({info.name, &gradient});
+  }
+  return found;
 }
 
 /// The start satisfies the equations, the initial equations and the fixed start values: one linear system, transposed.

@@ -42,6 +42,12 @@ class AdjointRun {
     std::map<int, Gradient> guards;          ///< of the mode's system
   };
 
+  struct GuardAtZero {
+    std::string name;
+    const Gradient* gradient;
+  };
+
+  std::vector<GuardAtZero> guards_at_zero(const Mode& mode, RecordedSystem& system);
   void count_events(const Trajectory& piece);
   void check_events() const;
   void find_events(std::size_t piece);

@@ -42,6 +42,14 @@ struct EventCauses {
 EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std::vector<Event>& events,
                         const RunInstant& instant, const std::function<GuardRate(int)>& rate, double rtol);
 
+/// The size that errors of a guard are relative to at the end of a leg of an explicit mode. Where the leg begins with
+/// the guard at zero, that is how far it goes from there, beside rounding errors. `size`: of its terms.
+double size_over_leg(System& system, const RunLeg& leg, int guard, double size, double rtol);
+
+/// Whether something happens where a guard of the model is crossed: equations change, or a clause does more than
+/// record.
+bool crossing_acts(const CompiledModel& model, const Mode& mode, int guard);
+
 /// What a touch is about.
 struct TouchedGuard {
   int guard = -1;     ///< of the model

@@ -45,12 +45,18 @@ Gradient& ForwardRun::guard(int number) {
   return now_.work ? now_.work->guard(number) : now_.code->guard(number);
 }
 
-bool ForwardRun::find_cause(const RunInstant& instant) {
+bool ForwardRun::find_cause(const RunLeg& leg) {
+  const RunInstant& instant = leg.end;
   cause_ = {.time_change = std::vector<double>(directions_.size(), 0.0)};
   const double length = instant.time_scale;
   const EventCauses found = find_causes(
       model_, now_.mode, result_->trajectory.events(), instant,
-      [&](int number) { return rate(guard(number), instant.t); }, options_.rtol);
+      [&](int number) {
+        GuardRate result = rate(guard(number), instant.t);
+        result.size = size_over_leg(*now_.system, leg, number, result.size, options_.rtol);
+        return result;
+      },
+      options_.rtol);
   if (!found.why.empty()) return fail(instant.t, found.why);
   cause_.remark = found.remark;
   for (const GuardCause& one : found.guards) {
@@ -73,6 +79,49 @@ bool ForwardRun::find_cause(const RunInstant& instant) {
   return true;
 }
 
+/// Notes the events of an instant, with the changes of its time.
+void ForwardRun::note_events(const RunInstant& instant) {
+  for (std::size_t e = instant.first_event; e < instant.last_event; ++e) {
+    const Event& event = result_->trajectory.events()[e];
+    if (event.kind == EventKind::touch)
+      result_->events.push_back({.t = event.t,
+                                 .smoothness = Smoothness::undefined,
+                                 .text = "a touch where the mode ends: its time is not differentiated"});
+    else
+      result_->events.push_back({.t = event.t, .dt = time_changes(), .text = cause_.remark});
+    note_smoothness(result_->events.back());
+  }
+}
+
+bool ForwardRun::leave(const RunLeg& leg) {
+  const RunInstant& instant = leg.end;
+  if (!find_cause(leg)) return false;
+  if (cause_.apart >= 0) {
+    if (!pass_in_both_orders(instant.t)) return false;
+    if (cause_.remark.empty()) cause_.remark = "its guards happen together, and parameters move their times apart";
+    for (std::size_t e = instant.first_event; e < instant.last_event; ++e) {
+      result_->events.push_back(
+          {.t = result_->trajectory.events()[e].t, .smoothness = cause_.smoothness, .text = cause_.remark});
+      note_smoothness(result_->events.back());
+    }
+    last_instant_ = {instant.t, {}};
+    for (std::size_t k = 0; k < directions_.size(); ++k) {
+      bool moves = false;
+      for (const std::vector<double>& times : cause_.time_changes) moves = moves || times[k] != 0.0;
+      last_instant_.moves.push_back(moves ? std::numeric_limits<double>::infinity() : 0.0);
+    }
+    return true;
+  }
+  const std::size_t shared = model_.variables().size();
+  for (std::size_t k = 0; k < directions_.size(); ++k) {
+    changes_[k].time = cause_.time_change[k];
+    for (std::size_t j = 0; j < shared; ++j) changes_[k].state[j] = now_.s(k, j) + now_.slope(j) * changes_[k].time;
+  }
+  last_instant_ = {instant.t, cause_.time_change};
+  note_events(instant);
+  return take_acts(instant);
+}
+
 /// A guard is touched: its time is that of an extremum, where the derivative of the guard by time vanishes.
 bool ForwardRun::pass_touch(const RunLeg& leg, const Event& touch) {
   const TouchedGuard what = touched_guard(model_, leg.mode, touch);
@@ -80,7 +129,9 @@ bool ForwardRun::pass_touch(const RunLeg& leg, const Event& touch) {
     return fail(touch.t, fmt::format("'{}' is only touched (grazing), and something happens where it is crossed: the "
                                      "derivative does not exist",
                                      what.name));
-  EventSensitivity noted{.t = touch.t, .text = "the time of a touch is differentiated in explicit modes only"};
+  EventSensitivity noted{.t = touch.t,
+                         .smoothness = Smoothness::undefined,
+                         .text = "the time of a touch is differentiated in explicit modes only"};
   if (now_.work && what.guard >= 0) {
     const Point end = now_;
     const std::vector<double> s = result_->pieces.back().flow->at(touch.t);
@@ -99,8 +150,10 @@ bool ForwardRun::pass_touch(const RunLeg& leg, const Event& touch) {
     } else {
       for (const double along : speed.along) noted.dt.push_back(-along / speed.slope);
       noted.text = "a touch: the time is that of the extremum of its guard";
+      noted.smoothness = Smoothness::smooth;
     }
   }
+  note_smoothness(noted);
   result_->events.push_back(std::move(noted));
   return true;
 }
@@ -163,6 +216,7 @@ bool ForwardRun::pass_in_both_orders(double t) {
           "{}, and which comes first depends on '{}': derivatives behind them are those for a "
           "growing parameter",
           names, directions_[k].info.name);
+      mark_one_sided(k, t, cause_.remark);
     }
     changes_[k] = grows;
     changes_[k].time = 0.0;  // these are changes at a fixed time
@@ -220,6 +274,7 @@ bool ForwardRun::take_tail(const Trajectory::Step& tail, const RunInstant& conta
     changes_[k].time += dT;
   }
   cause_.remark.clear();
+  last_instant_ = {contact.t, time_changes()};
   note_events(contact);
   return take_acts(contact);
 }

@@ -49,7 +49,11 @@ ForwardRun::ForwardRun(const CompiledModel& model, const std::vector<std::string
 
 SensitivityRun ForwardRun::run() {
   for (const Direction& d : directions_) result_->parameters.push_back(d.info.name);
-  if (walk()) result_->end = result_->trajectory.t_end();
+  result_->sides.resize(directions_.size());
+  if (walk()) {
+    result_->end = result_->trajectory.t_end();
+    note_sides();
+  }
   note_end();
   return SensitivityRun(std::move(result_));
 }
@@ -84,23 +88,15 @@ bool ForwardRun::begin() {
   return take_acts(record_.start);
 }
 
-/// Notes the events of an instant, with the changes of its time.
-void ForwardRun::note_events(const RunInstant& instant) {
-  for (std::size_t e = instant.first_event; e < instant.last_event; ++e) {
-    const Event& event = result_->trajectory.events()[e];
-    if (event.kind == EventKind::touch)
-      result_->events.push_back({.t = event.t, .text = "a touch where the mode ends: its time is not differentiated"});
-    else
-      result_->events.push_back({.t = event.t, .dt = time_changes(), .text = cause_.remark});
-  }
-}
-
 bool ForwardRun::walk() {
   const std::vector<Event>& events = result_->trajectory.events();
   if (!begin()) return false;
   for (const RunLeg& leg : record_.legs) {
     const bool last = &leg == &record_.legs.back() && record_.problem.empty();
-    if (!open(leg.mode, leg.from, value_at(leg.steps->front(), leg.from), &leg == &record_.legs.front())) return false;
+    const bool first = &leg == &record_.legs.front();
+    if (!open(leg.mode, leg.from, value_at(leg.steps->front(), leg.from), first)) return false;
+    mark_equal_data();
+    if (first) mark_start();
     if (!integrate(leg)) return false;
     for (std::size_t e = leg.first_touch; e < leg.end.first_event; ++e)
       if (!pass_touch(leg, events[e])) return false;
@@ -108,7 +104,7 @@ bool ForwardRun::walk() {
       finish(false);
       return true;
     }
-    if (!leave(leg.end)) return false;
+    if (!leave(leg)) return false;
     if (leg.contact && !take_tail(leg.steps->back(), *leg.contact)) return false;
     if (!last) continue;
     if (!open(record_.final_mode, result_->trajectory.t_end(), record_.final_x, false)) return false;
@@ -578,25 +574,6 @@ bool ForwardRun::assigned_remain(const Mode& mode) {
     return mode.discrete[value.first] == value.second ||
            std::ranges::find(pulses, static_cast<int>(value.first)) != pulses.end();
   });
-}
-
-bool ForwardRun::leave(const RunInstant& instant) {
-  if (!find_cause(instant)) return false;
-  if (cause_.apart >= 0) {
-    if (!pass_in_both_orders(instant.t)) return false;
-    if (cause_.remark.empty()) cause_.remark = "its guards happen together, and parameters move their times apart";
-    for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
-      result_->events.push_back(
-          {.t = result_->trajectory.events()[e].t, .smoothness = cause_.smoothness, .text = cause_.remark});
-    return true;
-  }
-  const std::size_t shared = model_.variables().size();
-  for (std::size_t k = 0; k < directions_.size(); ++k) {
-    changes_[k].time = cause_.time_change[k];
-    for (std::size_t j = 0; j < shared; ++j) changes_[k].state[j] = now_.s(k, j) + now_.slope(j) * changes_[k].time;
-  }
-  note_events(instant);
-  return take_acts(instant);
 }
 
 }  // namespace saltus

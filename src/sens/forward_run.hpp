@@ -69,6 +69,26 @@ class ForwardRun {
     Smoothness smoothness = Smoothness::smooth;
   };
 
+  /// A guard at zero that a direction moves.
+  struct MovedZero {
+    std::string guard;
+    int number;  ///< of the guard
+    std::size_t direction;
+    int side;  ///< on which the guard is in the mode
+    double slope, along;
+  };
+  /// The last event that directions may move.
+  struct LastInstant {
+    double t = 0.0;
+    std::vector<double> moves = {};  ///< of its time, by direction; infinite: not one number
+  };
+
+  /// A relation that reads data alone.
+  struct DataRelation {
+    std::string text;
+    Gradient function;
+  };
+
   bool walk();
   bool begin();
   bool open(const Mode& mode, double t, std::vector<double> x, bool start);
@@ -93,14 +113,25 @@ class ForwardRun {
   Gradient& guard(int number);
   std::vector<std::vector<double>> data_changes() const;
   void note_events(const RunInstant& instant);
-  bool leave(const RunInstant& instant);
+  bool leave(const RunLeg& leg);
   bool take_acts(const RunInstant& instant);
   bool assigned_remain(const Mode& mode);
   bool take_tail(const Trajectory::Step& tail, const RunInstant& contact);
-  bool find_cause(const RunInstant& instant);
+  bool find_cause(const RunLeg& leg);
   bool pass_in_both_orders(double t);
   bool pass_touch(const RunLeg& leg, const Event& touch);
   void finish(bool moving_end);
+  double run_direction() const;
+  void mark_one_sided(std::size_t direction, double t, const std::string& why);
+  std::vector<MovedZero> moved_zeros(double near);
+  void mark_start();
+  void mark_equal_data();
+  void take_sides(std::size_t direction, std::size_t variable, bool jumps, double other, bool growing_is_other);
+  bool same_value(double a, double b, double nominal) const;
+  void mark_events_after_stop();
+  void mark_event_at_stop();
+  void note_sides();
+  void note_smoothness(EventSensitivity& event) const;
   GuardRate rate(Gradient& gradient, double t) const;
   std::vector<double> data_change(std::size_t direction, std::size_t count) const;
   std::vector<double> time_changes() const;
@@ -123,6 +154,8 @@ class ForwardRun {
 
   Point now_;
   Cause cause_;
+  LastInstant last_instant_;
+  std::map<const RecordedEquations*, std::vector<DataRelation>> data_relations_;
   std::vector<InstantChange> changes_;      // in an instant, by direction; `discrete` counts between instants, too
   std::vector<RoundMap> rounds_;            // of the instant
   std::vector<int> reset_;                  // variables that the model has set in the instant

@@ -54,5 +54,8 @@ Functional event_time(const std::string& event, int number) {
 Functional sum_over_events(const std::string& event, const Expr& value) {
   return Functional({.kind = Functional::Kind::event_sum, .value = value, .event = event});
 }
+Functional sum_over_events(const std::string& event, const std::string& variable) {
+  return sum_over_events(event, by_name(variable));
+}
 
 }  // namespace saltus

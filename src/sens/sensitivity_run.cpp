@@ -54,6 +54,12 @@ std::vector<double> SensitivityRun::Impl::block(double t, std::size_t k, bool ri
   return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
+Smoothness SensitivityRun::Impl::smoothness(double t, std::size_t direction) const {
+  const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
+  const std::optional<double>& from = sides[direction].one_sided_from;
+  return from && (t - *from) * sign >= 0.0 ? Smoothness::one_sided : Smoothness::smooth;
+}
+
 SensitivityRun::SensitivityRun(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SensitivityRun::SensitivityRun(SensitivityRun&&) noexcept = default;
 SensitivityRun& SensitivityRun::operator=(SensitivityRun&&) noexcept = default;
@@ -98,6 +104,21 @@ std::vector<double> SensitivityRun::final(const std::string& parameter) const {
 }
 double SensitivityRun::final(const std::string& variable, const std::string& parameter) const {
   return final(parameter)[impl_->trajectory.index(variable)];
+}
+
+Smoothness SensitivityRun::smoothness(double t, const std::string& parameter) const {
+  return impl_->smoothness(t, impl_->direction(parameter));
+}
+std::vector<Smoothness> SensitivityRun::final_smoothness(const std::string& parameter) const {
+  const std::size_t k = impl_->direction(parameter);
+  if (impl_->final.empty()) return std::vector<Smoothness>(impl_->trajectory.variables().size(), Smoothness::undefined);
+  return impl_->sides[k].final;
+}
+Smoothness SensitivityRun::final_smoothness(const std::string& variable, const std::string& parameter) const {
+  return final_smoothness(parameter)[impl_->trajectory.index(variable)];
+}
+const std::string& SensitivityRun::remark(const std::string& parameter) const {
+  return impl_->sides[impl_->direction(parameter)].remark;
 }
 
 }  // namespace saltus

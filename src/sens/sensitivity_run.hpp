@@ -4,6 +4,7 @@
 #include <saltus/sens/sensitivities.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,15 @@ struct SensitivityRun::Impl {
   std::vector<std::vector<double>> final;   ///< by direction; empty: there are none
   std::vector<std::vector<double>> at_end;  ///< the same at a fixed time
   std::vector<EventSensitivity> events;
+  /// By direction: what holds of its derivatives.
+  struct Sides {
+    std::optional<double> one_sided_from;  ///< from this time on they are those of one side
+    std::string remark;                    ///< why, or what is wrong at the end
+    std::vector<Smoothness> final;         ///< of the final values, by variable
+  };
+  std::vector<Sides> sides;
 
+  Smoothness smoothness(double t, std::size_t direction) const;
   std::size_t direction(const std::string& parameter) const;
   std::vector<double> read(double t, const std::string& parameter, bool right) const;
   /// Block k of the tangents at a time: 0 is along time, k + 1 along direction k.

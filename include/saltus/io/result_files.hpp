@@ -39,15 +39,19 @@ void write_csv(std::ostream& out, const Trajectory& run, int intervals, const st
 /// Derivatives of a run, as files have them; <saltus/io/sensitivity_files.hpp> takes them from a run.
 struct SensitivityRecord {
   struct Event {
-    std::vector<double> dt;  ///< of its time by each parameter; empty where there is none
-    std::string smoothness;  ///< "smooth", "one_sided" or "undefined"
-    std::string text;        ///< why there is no derivative, or what to think of it
+    std::vector<double> dt;                       ///< of its time by each parameter; empty where there is none
+    std::string smoothness;                       ///< "smooth", "one_sided" or "undefined"
+    std::string text;                             ///< why there is no derivative, or what to think of it
+    std::vector<std::string> dt_smoothness = {};  ///< of dt; empty where dt is
   };
   std::vector<std::string> parameters;
   double end = 0.0;                        ///< up to this time there are derivatives
   std::string why;                         ///< why they end before the run does; "" if they do not
   std::vector<std::vector<double>> final;  ///< by each parameter: of the final values of all variables; empty with why
   std::vector<Event> events;               ///< up to the one at which the derivatives end
+  /// Of `final`, likewise; a value that is undefined is not a number.
+  std::vector<std::vector<std::string>> final_smoothness = {};
+  std::vector<std::string> remarks = {};  ///< by parameter: why derivatives are one-sided; "" if they are not
 };
 
 struct JsonOptions {

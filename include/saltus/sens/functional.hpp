@@ -53,5 +53,6 @@ Functional integral(const std::string& variable);
 Functional event_time(const std::string& event, int number);
 /// The sum of the values just before all events of a guard or clause.
 Functional sum_over_events(const std::string& event, const Expr& value);
+Functional sum_over_events(const std::string& event, const std::string& variable);
 
 }  // namespace saltus

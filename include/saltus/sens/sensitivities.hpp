@@ -16,11 +16,11 @@
 
 namespace saltus {
 
-/// Whether what comes behind an event has derivatives.
+/// Whether something has a derivative.
 enum class Smoothness : unsigned char {
-  smooth,     ///< it has
-  one_sided,  ///< guards happen together, in an order that depends on a parameter: they are those for a growing one
-  undefined,  ///< it has none, or they are not known: EventSensitivity::text says why. The sensitivities end there
+  smooth,     ///< it has one
+  one_sided,  ///< it has one for each side, and they differ: for a growing parameter, unless a text says otherwise
+  undefined,  ///< it has none, or it is not known: a text says why
 };
 /// As it stands in files: "smooth", "one_sided", "undefined".
 std::string_view to_string(Smoothness smoothness);
@@ -31,7 +31,11 @@ struct EventSensitivity {
   /// Derivative of its time, one value per parameter; empty where there is none, and where several guards happen
   /// together whose times move apart.
   std::vector<double> dt;
+  /// Of dt and of what comes after the event: the worst of all parameters. Sensitivities end where it is undefined,
+  /// except at touches.
   Smoothness smoothness = Smoothness::smooth;
+  /// Of dt, one per parameter; empty where dt is.
+  std::vector<Smoothness> dt_smoothness = {};
   std::string text;  ///< why there is no derivative, or what to think of it; "" if there is nothing to say
 };
 
@@ -66,6 +70,15 @@ class SensitivityRun {
   /// values there are differentiated along with it. Throws UsageError if the sensitivities end before the run does.
   std::vector<double> final(const std::string& parameter) const;
   double final(const std::string& variable, const std::string& parameter) const;
+
+  // --- derivatives that are not those of both sides
+  /// Of the derivatives by a parameter at a time up to end(); at an event, after it.
+  Smoothness smoothness(double t, const std::string& parameter) const;
+  /// Of the derivatives of the final values, one per variable. Undefined ones are not a number in final().
+  std::vector<Smoothness> final_smoothness(const std::string& parameter) const;
+  Smoothness final_smoothness(const std::string& variable, const std::string& parameter) const;
+  /// Why derivatives by a parameter are one-sided or undefined somewhere; "" if they are not.
+  const std::string& remark(const std::string& parameter) const;
 
   /// One for each event of the trajectory, up to the one at which the sensitivities end (that one included).
   const std::vector<EventSensitivity>& events() const;

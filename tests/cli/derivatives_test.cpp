@@ -11,6 +11,7 @@
 #include "cli/continue.hpp"
 #include "cli/cycle.hpp"
 #include "cli/fit.hpp"
+#include "cli/gradient.hpp"
 #include "cli/lyapunov.hpp"
 
 namespace saltus::cli {
@@ -40,8 +41,9 @@ struct DerivativesTest : ::testing::Test {
 
   ExitCode call(const std::vector<std::string>& arguments) {
     std::ostringstream o, e;
-    const ExitCode code = run_app({fit_command(), cycle_command(), continue_command(), lyapunov_command()}, arguments,
-                                  {.out = o, .err = e});
+    const ExitCode code =
+        run_app({gradient_command(), fit_command(), cycle_command(), continue_command(), lyapunov_command()}, arguments,
+                {.out = o, .err = e});
     out = o.str();
     err = e.str();
     return code;
@@ -51,6 +53,57 @@ struct DerivativesTest : ::testing::Test {
     EXPECT_NE(err.find(why), std::string::npos) << err;
   }
 };
+
+// x = exp(-k t) + …: of x' = -k x + sin(w t) with k = 1, w = 2 from x0 = 1, x(2) and its derivatives in closed form.
+TEST_F(DerivativesTest, AGradientIsThatOfTheSolution) {
+  ASSERT_EQ(call({"gradient", model, "--of", "final_value(x) - 2*integral(3*x)", "--by", "x.start,k", "--stop", "2",
+                  "--json", "-"}),
+            ExitCode::success)
+      << err;
+  const auto document = nlohmann::json::parse(out);
+  const double k = 1.0, w = 2.0, t = 2.0;
+  // x = a exp(-k t) + (k sin(w t) - w cos(w t))/n with n = k^2 + w^2 and a = x0 + w/n
+  const auto value = [&](double rate, double x0) {
+    const double n = rate * rate + w * w, a = x0 + w / n;
+    const double x = a * std::exp(-rate * t) + (rate * std::sin(w * t) - w * std::cos(w * t)) / n;
+    const double area =
+        a * (1.0 - std::exp(-rate * t)) / rate + (rate * (1.0 - std::cos(w * t)) / w - std::sin(w * t)) / n;
+    return x - 6.0 * area;
+  };
+  const double h = 1e-5, by_k = (value(k + h, 1.0) - value(k - h, 1.0)) / (2.0 * h);
+  EXPECT_NEAR(document["value"].get<double>(), value(k, 1.0), 1e-7);
+  EXPECT_NEAR(document["derivatives"]["x.start"].get<double>(), std::exp(-t) - 6.0 * (1.0 - std::exp(-t)), 1e-7);
+  EXPECT_NEAR(document["derivatives"]["k"].get<double>(), by_k, 1e-7);
+  EXPECT_NE(err.find("derivative"), std::string::npos) << err;
+}
+
+// A clock passes 0.5 and 1.5: times of events and sums over them.
+TEST_F(DerivativesTest, AGradientOfEvents) {
+  std::ofstream(model) << "model Clock\n  parameter Real a = 0.5, q = 3;\n  Real x(start = 0, fixed = true), y;\n"
+                          "equation\n  der(x) = 1 + 0.1*a;\n  y = q*x;\n"
+                          "  when x > a then\n    reinit(x, -1);\n  end when;\nend Clock;\n";
+  const std::string cost = "event_time('when a < x', 2) + 1e-1 * sum_over_events('when a < x', y^2)";
+  ASSERT_EQ(call({"gradient", model, "--of", cost, "--by", "a,q", "--stop", "2.5", "--json", "-"}), ExitCode::success)
+      << err;
+  // the second event at (a + (1 + a))/(1 + 0.1 a), y^2 = (q a)^2 at both
+  const auto document = nlohmann::json::parse(out);
+  const double s = 1.05, a = 0.5, q = 3.0;
+  EXPECT_NEAR(document["value"].get<double>(), 2.0 / s + 0.2 * q * q * a * a, 1e-8);
+  EXPECT_NEAR(document["derivatives"]["a"].get<double>(), 2.0 / s - 0.2 / (s * s) + 0.4 * q * q * a, 1e-7);
+  EXPECT_NEAR(document["derivatives"]["q"].get<double>(), 0.4 * q * a * a, 1e-7);
+}
+
+TEST_F(DerivativesTest, WrongGradientsAreRefused) {
+  expect_refused({"gradient", model, "--by", "k"}, "say what to differentiate");
+  expect_refused({"gradient", model, "--of", "final_value(x)"}, "say by which parameters");
+  expect_refused({"gradient", model, "--of", "x", "--by", "k"}, "'x' is none of these");
+  expect_refused({"gradient", model, "--of", "final(x)", "--by", "k"}, "there is no term 'final'");
+  expect_refused({"gradient", model, "--of", "event_time('x > 1')", "--by", "k"}, "'event_time' has 2 arguments");
+  expect_refused({"gradient", model, "--of", "event_time('x > 1', 0)", "--by", "k"}, "number of an event");
+  expect_refused({"gradient", model, "--of", "2 final_value(x)", "--by", "k"}, "a number has no '*'");
+  expect_refused({"gradient", model, "--of", "final_value(z)", "--by", "k"}, "z");
+  expect_refused({"gradient", model, "--of", "final_value(x)", "--by", "kk"}, "kk");
+}
 
 TEST_F(DerivativesTest, AFitPrintsAndWritesWhatItFinds) {
   ASSERT_EQ(call({"fit", model, "--data", data, "--columns", "x", "--over", "k=1.3:0.1:5", "--json", "-"}),

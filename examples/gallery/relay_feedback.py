@@ -9,9 +9,10 @@ EXPERIMENT = {"stop": 8, "rtol": 1e-10}
 def model() -> sl.Model:
     m = sl.Model("RelayFeedback")
     zeta, omega, sigma = m.parameter("zeta", 0.05), m.parameter("omega", 25), m.parameter("sigma", 1)
+    lam = m.parameter("lambda", 1)
     x = np.array([m.variable(f"x{k + 1}", start, fixed=True) for k, start in enumerate([0, 0.5, 1])])
     u = m.variable("u", description="the relay")
-    A = np.array([[-(2*zeta*omega + 1), 1, 0], [-(2*zeta*omega + omega**2), 0, 1], [-omega**2, 0, 0]])
+    A = np.array([[-(2*zeta*omega + lam), 1, 0], [-(2*zeta*omega*lam + omega**2), 0, 1], [-lam*omega**2, 0, 0]])
     b = np.array([1, -2*sigma, 1])
     m.equation(u == -np.sign(x[0]))
     for state, rate in zip(x, A @ x + b*u):

@@ -58,6 +58,19 @@ Failure describe_singular_guess(const Initialisation& result, const System& syst
   return failure;
 }
 
+/// More equations than can hold, and they are not linear: steps would follow least squares of a linearisation only.
+Failure describe_contradiction(const Initialisation& result, const System& system, double t) {
+  Failure failure = describe(result, system);
+  const std::string worst =
+      result.violations.empty()
+          ? ""
+          : fmt::format("; worst: '{}' by {:.3g}", result.violations[0].name, result.violations[0].residual);
+  failure.message = fmt::format("at t = {:.9g} the equations contradict each other{}; least squares are taken of linear "
+                                "equations only: remove what contradicts",
+                                t, worst);
+  return failure;
+}
+
 /// Modes that were analysed densely have.
 bool has_projectors(const CharacteristicValues& values, const System& system) {
   return values.T2.rows() == system.structure().variables;
@@ -255,6 +268,7 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     const bool least_squares = result.status == InitialisationStatus::inconsistent_least_squares;
     if (least_squares && s.equations == s.variables) return describe_singular_guess(result, system);
     if (!result.ok() && !least_squares) return describe(result, system);
+    if (least_squares && !s.linear) return describe_contradiction(result, system, t);
     note(result.message);
     x = std::move(result.x);
     xp = std::move(result.xp);

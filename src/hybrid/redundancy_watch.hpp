@@ -19,6 +19,8 @@ class RedundancyWatch {
   void stop() { system_ = nullptr; }
   /// After an accepted step: what to tell the user if there is a contradiction now and was none before, otherwise "".
   std::string check(double t, std::span<const double> x);
+  /// Whether the last contradiction ends the run: least squares are taken of linear equations only.
+  bool ends_run() const { return system_ && contradictory_ && !system_->structure().linear; }
 
  private:
   std::string contradiction(double t, std::span<const double> x) const;

@@ -297,6 +297,9 @@ void Simulator::Impl::accept_step(double end) {
   constexpr double short_step = 1e-6;  // compared with t: the last digits of guards may not change
   const double begin = t;
   take_step(end);
+  if (!contradiction.empty())
+    return ending.end({StatusCode::equation_violated,
+                       contradiction + "; least squares are taken of linear equations only", {}});
   if (equations.step_is_due(system->structure().explicit_ode) &&
       !observation.equations_hold(begin + equations.place() * (t - begin), std::abs(t - begin)))
     return;
@@ -351,7 +354,9 @@ bool Simulator::Impl::at_the_last_digit() const {
   result.final_values_.clear();
   approach.state_at(end, x, xp);
   if (!redundancy.watches()) return;
-  add_remark(redundancy.check(t, x));
+  std::string text = redundancy.check(t, x);
+  if (!redundancy.ends_run()) return add_remark(text);
+  if (contradiction.empty()) contradiction = std::move(text);
 }
 
 void Simulator::Impl::find_derivatives() {

@@ -62,6 +62,7 @@ struct Simulator::Impl {
   EventLocator locator;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
+  std::string contradiction;  // of nonlinear equations, which ends the run after the step
   bool undetermined = false;  // the equations of the mode leave variables open, which are kept constant
   EquationWatch equations;
   BoundsWatch bounds;

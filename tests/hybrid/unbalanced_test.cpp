@@ -119,5 +119,56 @@ TEST(Unbalanced, EquationsThatBeginToContradictAreNoticed) {
   EXPECT_NEAR(run.final()[1], 1.0, 1e-7);
 }
 
+// x^2 = 1 + t, once more as its root, and the constraint of a pendulum, once more as its square.
+TEST(Unbalanced, RedundantNonlinearEquationsDoNoHarm) {
+  Model root("root");
+  const Expr x = root.variable("x", 1.0), y = root.variable("y", 0.0, {.fixed = true}), t = root.time();
+  root.equation(x * x == 1.0 + t);
+  root.equation(x == sqrt(1.0 + t));
+  root.equation(der(y) == x);
+  root.allow_unbalanced();
+  const Trajectory run = simulate(root, to(3.0));
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_EQ(run.status().message, "");
+  EXPECT_NEAR(run.final()[0], 2.0, 1e-9);
+  EXPECT_NEAR(run.final()[1], 2.0 / 3.0 * (8.0 - 1.0), 1e-7);
+  const auto pendulum = [](bool twice) {
+    Model m("pendulum");
+    const Expr a = m.variable("a", 0.6, {.fixed = true}), b = m.variable("b", -0.8),
+               u = m.variable("u", 0.5, {.fixed = true}), v = m.variable("v", 0.375), pull = m.variable("pull", 0.0);
+    m.equation(der(a) == u);
+    m.equation(der(b) == v);
+    m.equation(der(u) == -pull * a);
+    m.equation(der(v) == -pull * b - 9.81);
+    m.equation(a * a + b * b == 1.0);
+    if (twice) m.equation(pow(a * a + b * b, 2.0) == 1.0);
+    m.allow_unbalanced();
+    const Trajectory swings = simulate(m, to(2.0));
+    EXPECT_TRUE(swings.status().ok()) << swings.status().message;
+    return swings.final();
+  };
+  const std::vector<double> once = pendulum(false), twice = pendulum(true);
+  for (std::size_t j = 0; j < once.size(); ++j) EXPECT_NEAR(twice[j], once[j], 1e-5) << j;
+}
+
+// Steps follow least squares of linear equations only: nonlinear ones that contradict each other have no solution.
+TEST(Unbalanced, NonlinearEquationsThatContradictEachOtherEndTheRun) {
+  const auto status = [](double later) {
+    Model m("contradiction");
+    const Expr x = m.variable("x", 1.0), y = m.variable("y", 0.0, {.fixed = true}), t = m.time();
+    m.equation(x * x == 1.0 + t);
+    m.equation(x == sqrt(1.0 + t) + later + 0.1 * pow(t, 4.0));
+    m.equation(der(y) == x);
+    m.allow_unbalanced();
+    return simulate(m, to(1.0)).status();
+  };
+  const Status start = status(2.0), way = status(0.0);
+  EXPECT_EQ(start.code, StatusCode::initialisation_failed) << start.message;
+  EXPECT_NE(start.message.find("contradict each other"), std::string::npos) << start.message;
+  EXPECT_EQ(way.code, StatusCode::equation_violated) << way.message;
+  EXPECT_NE(way.message.find("contradict"), std::string::npos) << way.message;
+  EXPECT_LT(way.t, 0.3);
+}
+
 }  // namespace
 }  // namespace saltus

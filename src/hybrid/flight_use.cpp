@@ -156,6 +156,9 @@ bool Simulator::Impl::FlightUse::equations_hold(double begin) {
   run.hybrid->observe(*now_, when, run.x_then, run.xp_then, run.values_after);
   Failure failure =
       run.equations.check(*run.hybrid, *now_, when, run.values_after, run.x_then, run.xp_then, run.t - begin);
+  if (!failure)
+    failure = run.equations.check_relations(*run.hybrid, *now_, when, run.values_after, run.x_then, run.xp_then,
+                                            run.t - begin);
   if (!failure) return true;
   show();
   run.ending.end(std::move(failure));

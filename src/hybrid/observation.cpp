@@ -60,6 +60,31 @@ bool Simulator::Impl::Observation::equations_hold(double when, double length) {
   return false;
 }
 
+bool Simulator::Impl::Observation::relations_hold(double length) {
+  copy(run.x, run.x_then);
+  copy(run.xp, run.xp_then);
+  if (!run.system->structure().explicit_ode)
+    run.instant.consistency().refine(*run.system, run.t, run.x_then, run.xp_then);
+  resize(run.values_after, run.observed);
+  run.hybrid->observe(run.mode, run.t, run.x_then, run.xp_then, run.values_after);
+  Failure failure =
+      run.equations.check_relations(*run.hybrid, run.mode, run.t, run.values_after, run.x_then, run.xp_then, length);
+  give_back(run.x.size(), run.x_then, run.xp_then, run.values_after);
+  if (!failure) return true;
+  run.ending.end(std::move(failure));
+  return false;
+}
+
+bool Simulator::Impl::Observation::relations_held(double length) {
+  if (run.slope_before.size() < run.hybrid->variables().size() || run.slope_before.size() != run.state_before.size())
+    return true;
+  Failure failure = run.equations.check_relations(*run.hybrid, *run.mode_left, run.t, run.values_before,
+                                                  run.state_before, run.slope_before, length);
+  if (!failure) return true;
+  run.ending.end(std::move(failure));
+  return false;
+}
+
 // The values of derived variables follow from the derivatives that were found with x, so that an equation between
 // both holds whatever these are. Differences of the solution are the independent evaluation: of order 4, over a part of
 // the step that is long enough for the accuracy of the values, and only where both sides of the point agree.

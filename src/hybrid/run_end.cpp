@@ -148,6 +148,10 @@ void Simulator::Impl::RunEnd::end(Failure outcome) {
     if (Failure failure = run.equations.check(*run.hybrid, run.mode, run.t, run.result.final_values_, run.x, run.xp,
                                               run.time_scale()))
       outcome = std::move(failure);
+  if (regular && outcome.code == StatusCode::success)  // (a model that ends the run settles nothing any more)
+    if (Failure failure = run.equations.check_relations(*run.hybrid, run.mode, run.t, run.result.final_values_, run.x,
+                                                        run.xp, run.time_scale()))
+      outcome = std::move(failure);
   for (const auto& e : run.chatter.episodes())
     run.result.chattering_.push_back({e.from, e.to, e.events, names_of(*run.hybrid, e.guards)});
   if (!run.result.chattering_.empty() && run.remark.empty())

@@ -301,7 +301,8 @@ void Simulator::Impl::accept_step(double end) {
     return ending.end({StatusCode::equation_violated,
                        contradiction + "; least squares are taken of linear equations only", {}});
   if (equations.step_is_due(system->structure().explicit_ode) &&
-      !observation.equations_hold(begin + equations.place() * (t - begin), std::abs(t - begin)))
+      !(observation.equations_hold(begin + equations.place() * (t - begin), std::abs(t - begin)) &&
+        observation.relations_hold(std::abs(t - begin))))
     return;
   in_rest = false;
   if (mode.on_surfaces() && system->project(t, x)) {  // back onto the surface, and on from there

@@ -146,7 +146,11 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   }
   if (noticed && !inputs_alone && accumulation.too_close()) return;
   if (t == options.stop) return ending.finish();
-  if (!goes_on && edges.sides().empty() && !observation.equations_hold(t, time_scale())) return;
+  const bool repeated = goes_on || !edges.sides().empty();
+  if ((!repeated || equations.event_is_due()) &&
+      !(observation.relations_held(time_scale()) && (goes_on || observation.equations_hold(t, time_scale())) &&
+        observation.relations_hold(time_scale())))
+    return;
   give_back(x.size(), state_before, slope_before, values_before, values_after);
   instant.end();
   // a time event may have been planned within the step that the stepper has already done

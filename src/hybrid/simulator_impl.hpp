@@ -634,6 +634,11 @@ struct Simulator::Impl {
     /// Compares the result with the equations as they were written, at the present time or one inside the last step,
     /// which is of this length. False: they do not hold, and the run has ended.
     bool equations_hold(double when, double length);
+    /// Compares the truths of relations with the present point. `length`: of the last step. False: they contradict each
+    /// other, and the run has ended.
+    bool relations_hold(double length);
+    /// The same just before the event at the present time, with the mode that it has ended.
+    bool relations_held(double length);
     /// Whether the variables that follow from others (they are not integrated) have values at a time within the last
     /// step.
     bool derived_are_finite(double when);

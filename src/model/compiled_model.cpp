@@ -90,9 +90,7 @@ struct CompiledModel::State {
     return initial_equations.back().get();
   }
 
-  /// In contact forces are added, and where explicit modes are the sides of a surface their fields are mixed: null.
   WrittenEquations* written_equations(const Mode& mode) {
-    if (!mode.contacts.empty() || (!mode.sliding.empty() && code.mode_names.size() > 1)) return nullptr;
     const auto automaton = static_cast<std::size_t>(mode.automaton);
     if (written.empty()) written.resize(code.systems.size());
     if (!written[automaton]) {

@@ -307,9 +307,12 @@ void CompiledModel::Code::keep_written(const ModelData& m, Rewrite& now, Rewrite
   const auto apply = [&](const Expr& e) {
     return e.graph() && !m.pre_symbols.empty() ? Expr(m.graph, now(e.id())) : e;
   };
+  const std::vector<ModelEquations::Relation> relations = find_written_relations(apply);
   for (std::size_t mode = 0; mode < mode_names.size(); ++mode) {
     WrittenMode& kept = written.emplace_back();
     kept.equations = m.equations;
+    kept.common = m.equations.size();
+    kept.relations = relations;
     if (!m.modes.empty())
       kept.equations.insert(kept.equations.end(), m.modes[mode].equations.begin(), m.modes[mode].equations.end());
     std::vector<Expr> sides;
@@ -317,12 +320,73 @@ void CompiledModel::Code::keep_written(const ModelData& m, Rewrite& now, Rewrite
       e.equation = {apply(e.equation.lhs), apply(e.equation.rhs)};
       sides.insert(sides.end(), {e.equation.lhs, e.equation.rhs});
     }
+    for (const ModelEquations::Relation& relation : relations) sides.push_back(relation.function);
     if (!place.empty()) kept.locks = locks_of(sides);
     for (const Expr& lock : kept.locks) {
       const auto it = place.find(continuous(lock.id()));
       kept.lock_places.push_back(it == place.end() ? -1 : it->second);
     }
+    std::unordered_map<int, int> number_of;
+    for (std::size_t k = 0; k < kept.lock_places.size(); ++k)
+      number_of.emplace(kept.lock_places[k], static_cast<int>(k));
+    for (ModelEquations::Relation& relation : kept.relations)
+      if (const auto own = number_of.find(relation.lock); own != number_of.end()) relation.own = own->second;
   }
+  std::unordered_map<NodeId, int> place_of_variable;
+  for (std::size_t k = 0; k < m.variables.size(); ++k)
+    place_of_variable.emplace(m.variables[k].id(), static_cast<int>(k));
+  written_reset_targets.resize(guards.guards().size());
+  for (std::size_t g = 0; g < written_reset_targets.size(); ++g) {
+    const auto add = [&](const std::vector<ModelData::Action>& actions) {
+      for (const ModelData::Action& a : actions)
+        if (const auto target = place_of_variable.find(a.target.id());
+            a.kind == ModelData::Action::Kind::reset && target != place_of_variable.end())
+          written_reset_targets[g].push_back(target->second);
+    };
+    const auto& surface = surface_modes->surfaces()[g];
+    for (const int k : surface.resetting_clauses) add(m.clauses[static_cast<std::size_t>(k)].actions);
+    for (const int k : surface.resetting_transitions) add(m.transitions[static_cast<std::size_t>(k)].actions);
+  }
+  if (!std::ranges::all_of(written_reset_targets, &std::vector<int>::empty))
+    for (const Expr& x : m.variables) written_derivatives.push_back(der(x));
+}
+
+/// The relations and roundings that guards watch, as they were written. `apply`: makes pre(v) v.
+std::vector<ModelEquations::Relation> CompiledModel::Code::find_written_relations(
+    const std::function<Expr(const Expr&)>& apply) const {
+  std::vector<std::vector<int>> guards_of_lock(guards.locks().size());
+  for (std::size_t g = 0; g < guards.guards().size(); ++g)
+    for (const int lock : guards.guards()[g].locks)
+      guards_of_lock[static_cast<std::size_t>(lock)].push_back(static_cast<int>(g));
+  std::unordered_set<NodeId> known{time.id()};
+  for (const auto* list : {&all_variables, &derivatives, &parameters, &discretes})
+    for (const Expr& e : *list) known.insert(e.id());
+  // (what clauses read before the event, in their own conditions, is no input between events)
+  const auto can_be_evaluated = [&](const Expr& f) {
+    if (!f.graph()) return false;
+    const NodeId root = f.id();
+    return std::ranges::all_of(f.graph()->reachable(std::span(&root, 1)),
+                               [&](NodeId id) { return f.graph()->node(id).op != Op::symbol || known.contains(id); });
+  };
+  std::vector<ModelEquations::Relation> found;
+  for (std::size_t k = 0; k < guards.locks().size(); ++k) {
+    const int lock = static_cast<int>(k);
+    const std::vector<int>& watching = guards_of_lock[k];
+    const auto of_input = [&](int g) { return guards.info()[static_cast<std::size_t>(g)].of_input; };
+    if (guards.is_discrete(lock) || watching.empty() || std::ranges::any_of(watching, of_input)) continue;
+    const Expr& written_relation = guards.written()[k];
+    const bool opposite = written_relation.graph()->node(written_relation.id()).op == Op::logical_not;
+    const Expr function = apply(guards.written_function(lock));
+    if (!can_be_evaluated(function)) continue;
+    const bool rounding = guards.is_rounding(lock);
+    found.push_back({.function = function,
+                     .lock = lock,
+                     .negated = opposite,
+                     .rounding = rounding,
+                     .text = rounding ? to_string(function, 40) : to_string(BoolExpr(written_relation)),
+                     .guards = watching});
+  }
+  return found;
 }
 
 const ModelEquations* CompiledModel::Code::written_equations(std::size_t mode) const {
@@ -333,9 +397,10 @@ const ModelEquations* CompiledModel::Code::written_equations(std::size_t mode) c
   if (made) return made.get();
   std::vector<std::vector<int>> surface_locks;
   for (const auto& guard : guards.guards()) surface_locks.push_back(guard.locks);
-  made = std::make_unique<ModelEquations>(
-      ModelEquations::Source{time, all_variables, derivatives, parameters, discretes, written[mode].equations,
-                             written[mode].locks, written[mode].lock_places, std::move(surface_locks)});
+  made = std::make_unique<ModelEquations>(ModelEquations::Source{
+      time, all_variables, derivatives, parameters, discretes, written[mode].equations, written[mode].locks,
+      written[mode].lock_places, std::move(surface_locks), written[mode].relations, written[mode].common,
+      written_reset_targets, written_derivatives, &guards});
   return made.get();
 }
 

@@ -5,6 +5,7 @@
 #include <saltus/model/compiled_model.hpp>
 #include <saltus/model/recorded_system.hpp>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -86,8 +87,12 @@ struct CompiledModel::Code {
     std::vector<ModelData::NamedEquation> equations;
     std::vector<Expr> locks;
     std::vector<int> lock_places;
+    std::vector<ModelEquations::Relation> relations;
+    std::size_t common = 0;  // equations of all explicit modes
   };
-  std::vector<WrittenMode> written;  // by explicit mode
+  std::vector<WrittenMode> written;                   // by explicit mode
+  std::vector<Expr> written_derivatives;                // of all variables, where clauses reset
+  std::vector<std::vector<int>> written_reset_targets;  // by guard: see ModelEquations::Source
   mutable std::mutex compiling_written;
   mutable std::vector<std::unique_ptr<ModelEquations>> compiled_written;
 
@@ -150,6 +155,7 @@ struct CompiledModel::Code {
   /// Keeps the equations as they were written, with pre(v) = v, and finds their relations among the locks. (Nothing may
   /// be built in the graph before what is integrated: numbers of nodes decide in which order derivatives are added.)
   void keep_written(const ModelData& m, Rewrite& now, Rewrite& continuous);
+  std::vector<ModelEquations::Relation> find_written_relations(const std::function<Expr(const Expr&)>& apply) const;
 
   /// Those of an explicit mode, compiled when they are first asked for. Null: they are not kept.
   const ModelEquations* written_equations(std::size_t mode) const;

@@ -98,6 +98,7 @@ EventTag EventLog::add(EventTag like, int mode_before, const Mode& mode_after, c
 }
 
 [[gnu::hot]] void EventLog::add(EventTag tag, const EventNumbers& numbers) {
+  if ((numbers.t - until_) * direction_ <= 0.0) return;
   entries_.push_back({numbers.t, numbers.jump, tag.place, numbers.cause, numbers.proved});
   if (numbers.before.empty() && numbers.weights.empty())
     numbers_.append(numbers.slope_before, numbers.slope_after);

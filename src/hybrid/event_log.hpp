@@ -5,6 +5,7 @@
 #include <saltus/hybrid/trajectory.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <span>
 #include <string>
@@ -64,6 +65,8 @@ class EventLog {
   std::size_t size() const { return entries_.size(); }
   /// Gives back the events so far. Tags stay valid.
   void forget();
+  /// Does not note events up to a time. `direction`: of time, +1 or -1.
+  void ignore_until(double t, int direction) { until_ = t, direction_ = direction; }
   /// All events so far, with the names that the system gives. May be called from several threads.
   const std::vector<Event>& read(const HybridSystem& system) const;
 
@@ -118,6 +121,8 @@ class EventLog {
   Event make(const Entry& entry, std::size_t& number, const HybridSystem& system) const;
   const std::string& describe(std::int32_t mode, const HybridSystem& system) const;
 
+  double until_ = -std::numeric_limits<double>::infinity();
+  int direction_ = 1;
   GrowingArray<Entry> entries_;
   GrowingArray<double> numbers_;  // of all entries, one after the other
   GrowingArray<Parts> parts_;     // by tag

@@ -105,10 +105,14 @@ void Simulator::Impl::FlightUse::end_event(bool by_time) {
 }
 
 bool Simulator::Impl::FlightUse::step() {
-  const double begin = pilot_->t();
+  const double begin = pilot_->t(), wanted = pilot_->next_step();
   const Pilot::Outcome outcome = run.steps_made < run.options.max_steps
                                      ? pilot_->advance(std::min(run.options.stop, run.pause))
                                      : Pilot::Outcome::land;
+  // at the end of a slide the next step is tried, too, up to the stop time; it may be ten times longer
+  constexpr double longest_trial = 12.0;
+  run.saved.history.note_attempt(begin, run.options.stop - begin,
+                                 longest_trial * std::max(wanted, pilot_->next_step()));
   if (outcome == Pilot::Outcome::land) {
     land();
     return run.over;

@@ -1,12 +1,13 @@
 // A run as a value: where it stands, and how another one goes on from there.
 //
-// In modes that are explicit, and with explicit Runge-Kutta methods, everything that later steps depend on is part of
-// the state, so that a run that was saved and one that was not have the same bits. In other modes the method begins
-// anew at the point. What is known about guards is part of the state in all modes: behind an event a guard may be zero
-// up to errors that only the event knows.
+// In modes that are explicit, and with explicit methods, everything that later steps depend on is part of the state, so
+// that a run that was saved and one that was not have the same bits. In other modes the run is repeated from an earlier
+// point (run_history.cpp), and where that takes too many steps the method begins anew at the state. What is known about
+// guards is part of the state in all modes: after an event a guard may be zero up to errors that only the event knows.
 #include <fmt/format.h>
 
 #include "base/fingerprint.hpp"
+#include "hybrid/saved_memory.hpp"
 #include "hybrid/short_lists.hpp"
 #include "hybrid/simulator_impl.hpp"
 
@@ -54,40 +55,16 @@ std::uint64_t identify(const SimulatorState& state, const HybridSystem& hybrid) 
   return all.value();
 }
 
-/// What must be the same for a memory to be of use.
-std::uint64_t identify(const SimulateOptions& options, int direction) {
-  Fingerprint all;
-  for (const double value :
-       {static_cast<double>(direction), options.rtol, options.atol, options.max_step, options.initial_step,
-        static_cast<double>(options.method), static_cast<double>(options.max_order), options.keep_steps ? 1.0 : 0.0,
-        static_cast<double>(options.flights_after)})
-    all.add(value);
-  all.add_all(options.rtol_each);
-  all.add_all(options.atol_each);
-  return all.value();
-}
-
 /// A memory is numbers that only the run itself understands: they are taken as they were written, or not at all. The
 /// last four are a seal of the others.
 void seal(std::vector<double>& memory) {
+  constexpr std::uint64_t version = 4;  // of what memories hold
   Fingerprint all;
+  all.add(version);
   for (const double number : memory)
     all.add(std::isnan(number) ? std::uint64_t{1} : std::bit_cast<std::uint64_t>(number));
   for (int k = 0; k < 4; ++k) memory.push_back(static_cast<double>(all.value() >> (16 * k) & 0xffffU));
 }
-std::vector<double> unsealed(const SimulatorState& state) {
-  std::vector<double> memory = state.memory;
-  if (memory.empty()) return memory;
-  if (memory.size() >= 4) {
-    memory.resize(memory.size() - 4);
-    std::vector<double> again = memory;
-    seal(again);
-    if (std::equal(again.end() - 4, again.end(), state.memory.end() - 4)) return memory;
-  }
-  throw UsageError(fmt::format("the saved state of '{}' is damaged: what the run had learned is not as it was written",
-                               state.model));
-}
-
 void require_fitting(const SimulatorState& state, HybridSystem& hybrid) {
   if (state.model != hybrid.name())
     throw UsageError(fmt::format("the saved state is one of the model '{}', not of '{}'", state.model, hybrid.name()));
@@ -133,6 +110,51 @@ void leave_surfaces(HybridSystem& hybrid, std::span<const double> g, std::span<c
 
 }  // namespace
 
+void close_memory(std::vector<double>& memory, std::span<const double> history) {
+  memory.insert(memory.end(), history.begin(), history.end());
+  memory.push_back(static_cast<double>(history.size()));
+  seal(memory);
+}
+
+OpenMemory open_memory(const SimulatorState& state) {
+  constexpr std::size_t seals = 4;
+  std::vector<double> memory = state.memory;
+  if (memory.empty()) return {};
+  if (memory.size() > seals) {
+    memory.resize(memory.size() - seals);
+    std::vector<double> again = memory;
+    seal(again);
+    const double size = memory.back();
+    memory.pop_back();
+    if (std::equal(again.end() - seals, again.end(), state.memory.end() - seals) && size >= 0.0 &&
+        size <= static_cast<double>(memory.size())) {
+      const auto history = memory.end() - static_cast<std::ptrdiff_t>(size);
+      OpenMemory open{.run = {memory.begin(), history}, .history = {history, memory.end()}};
+      return open;
+    }
+  }
+  throw UsageError(fmt::format("the saved state of '{}' is damaged: what the run had learned is not as it was written",
+                               state.model));
+}
+
+void forget_history(SimulatorState& state) {
+  if (state.memory.empty()) return;
+  state.memory = open_memory(state).run;
+  close_memory(state.memory, {});
+}
+
+std::uint64_t identify_options(const SimulateOptions& options, int direction) {
+  Fingerprint all;
+  for (const double value :
+       {static_cast<double>(direction), options.rtol, options.atol, options.max_step, options.initial_step,
+        static_cast<double>(options.method), static_cast<double>(options.max_order), options.keep_steps ? 1.0 : 0.0,
+        static_cast<double>(options.flights_after)})
+    all.add(value);
+  all.add_all(options.rtol_each);
+  all.add_all(options.atol_each);
+  return all.value();
+}
+
 /// What is known about guards and events, in all modes and with all methods.
 void Simulator::Impl::SavedRun::persist_events(StateArchive& archive) {
   archive(run.near_events, run.first_step, run.rejected_before, run.shortened, run.steps_made, run.last_event,
@@ -172,7 +194,7 @@ bool Simulator::Impl::SavedRun::persist_steps(StateArchive& archive) {
   return true;
 }
 
-SimulatorState Simulator::Impl::SavedRun::state() {
+SimulatorState Simulator::Impl::SavedRun::point(bool& remembers_steps) {
   SimulatorState s{.model = run.hybrid->name(),
                    .variables = identify(*run.hybrid),
                    .origin = run.options.start,
@@ -180,17 +202,32 @@ SimulatorState Simulator::Impl::SavedRun::state() {
                    .mode = run.mode,
                    .x = run.x,
                    .xp = run.xp};
+  remembers_steps = false;
   if (run.stepper) s.step = run.flights.flying() ? run.flights.next_step() : run.stepper->next_step();
   s.as_left = identify(s, *run.hybrid);
   StateArchive archive;
-  std::uint64_t key = identify(run.options, run.direction);
+  std::uint64_t key = identify_options(run.options, run.direction);
   auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
   archive(low, high);
   if (!run.system || !run.stepper) return s;
   persist_events(archive);
   s.memory = archive.numbers();
-  if (persist_steps(archive)) s.memory = archive.numbers();
-  seal(s.memory);
+  // a run that has failed stands inside of the step before
+  const bool between_steps = run.flights.flying() || run.in_rest || run.stepper->t() == run.t;
+  remembers_steps = between_steps && persist_steps(archive);
+  if (remembers_steps) s.memory = archive.numbers();
+  return s;
+}
+
+SimulatorState Simulator::Impl::SavedRun::state() {
+  if (shown) return *shown;
+  bool remembers_steps = false;
+  SimulatorState s = point(remembers_steps);
+  if (!s.memory.empty()) {
+    StateArchive archive;
+    if (auto saved = saved_history(remembers_steps)) persist_history(archive, *saved);
+    close_memory(s.memory, archive.numbers());
+  }
   return s;
 }
 
@@ -205,8 +242,8 @@ void Simulator::Impl::SavedRun::resume(const SimulatorState& from) {
   run.inputs.resume(run.mode, run.t);
   SimulatorState with_inputs = from;
   with_inputs.mode = run.mode;
-  const bool as_left = identify(with_inputs, *run.hybrid) == from.as_left;
-  if (!as_left && run.mode.on_surfaces()) {
+  as_left_ = identify(with_inputs, *run.hybrid) == from.as_left;
+  if (!as_left_ && run.mode.on_surfaces()) {
     System& on_surfaces = run.hybrid->system(run.mode);
     std::vector<double> g(static_cast<std::size_t>(on_surfaces.structure().guards));
     on_surfaces.guards(run.t, run.x, run.xp, g);
@@ -221,29 +258,35 @@ void Simulator::Impl::SavedRun::resume(const SimulatorState& from) {
   }
   run.keep_state();
   run.instant.begin(run.mode_before);
-  if (as_left)
+  if (as_left_)
     go_on_as_left(from);
   else
     go_on_changed(from);
+  history.begin = from;
+  forget_history(*history.begin);
+  history.steps_before = run.steps_made;
+  history.next_look = run.steps_made + 256;
 }
 
 void Simulator::Impl::SavedRun::go_on_as_left(const SimulatorState& from) {
   if (!run.instant.find_values(run.t)) return run.ending.end(run.instant.failure());
   run.system = &run.instant.system();
-  StateArchive archive(unsealed(from));
+  StateArchive archive(open_memory(from).run);
   std::uint32_t low = 0, high = 0;
   if (!from.memory.empty()) archive(low, high);
-  const bool remembers = (static_cast<std::uint64_t>(high) << 32 | low) == identify(run.options, run.direction);
+  const bool remembers = (static_cast<std::uint64_t>(high) << 32 | low) == identify_options(run.options, run.direction);
   // what the mode needs is made first: memory takes the place of what entering the mode finds out
   if (!run.enter_mode()) return;
   if (remembers) {
-    const std::size_t guards = run.watch.size();
+    std::vector<GuardWatch> of_mode = run.watch;
     persist_events(archive);
-    if (run.watch.size() != guards) throw UsageError("the saved state is damaged");
+    // in flight the watch is that of the mode in which the run took off; it is set anew when the run lands
+    if (run.watch.size() != of_mode.size()) run.watch = std::move(of_mode);
     run.watching = std::any_of(run.watch.begin(), run.watch.end(), [](const GuardWatch& w) { return w.side != 0; });
   }
   const bool knows_steps = remembers && !archive.at_end();
   if (knows_steps) {
+    std::ranges::copy(from.x, run.x.begin());  // entering a slide has moved it onto the surface, which flights do not
     persist_steps(archive);
     run.known = &run.known_steps[run.system->structure().id.number()];
     run.steppers.use(run.stepper);
@@ -303,7 +346,7 @@ SimulatorState Simulator::state() const {
 
 Simulator::Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options, const SimulatorState& from) {
   options.start = from.origin;
-  impl_ = std::make_unique<Impl>(std::move(system), std::move(options), &from);
+  impl_ = Impl::SavedRun::resumed(system, options, from);
 }
 
 Simulator Simulator::fork() const {

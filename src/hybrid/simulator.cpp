@@ -225,7 +225,16 @@ void Simulator::Impl::begin_segment() {
   double limit = stepped_beyond_events ? (reached(options.stop, pause) ? pause : options.stop) : next_stop();
   if (reached(limit, t + direction * known->guards)) limit = t + direction * known->guards;
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
+  const double begin = stepper->t(), wanted = stepper->next_step();
+  const std::int64_t rejected = stepper->statistics().rejected;
+  if (limit == options.stop && wanted == 0.0) saved.note_first_step();
   const StepOutcome outcome = stepper->advance(limit);
+  if (limit == options.stop) {
+    // Runge-Kutta methods try what they wanted; others may want more now, and shorten it to a sixteenth at most
+    const std::int64_t rejections = stepper->tableau() ? 0 : stepper->statistics().rejected - rejected;
+    const double tried = std::abs(stepper->t() - begin) * std::pow(16.0, static_cast<double>(rejections));
+    saved.history.note_attempt(t, std::abs(limit - begin), std::max(wanted, tried));
+  }
   if (!outcome.ok()) {
     if (!steppers.try_another_method(outcome) && !steppers.get_help()) ending.report_failure(outcome);
     return false;
@@ -446,7 +455,11 @@ Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
 [[gnu::hot]] bool Simulator::step() {
   impl_->regain_mode();
-  if (!impl_->over) impl_->step();
+  if (impl_->saved.shown)
+    impl_->saved.pass_shown();
+  else if (!impl_->over)
+    impl_->step();
+  impl_->saved.look();
   impl_->flights.show();
   impl_->asked = impl_->t;
   return !impl_->over;
@@ -466,16 +479,22 @@ bool Simulator::Impl::advance_to(double end, std::int64_t most_events) {
     return std::abs(a - b) <= 4.0 * eps * std::max(std::abs(a), std::abs(b));
   };
   if (same(end, options.stop)) end = options.stop;
-  const bool passed = reached(t, end) && reached(end, asked);
-  if (passed || (same(end, t) && end != options.stop)) return true;
-  if (!std::isfinite(end) || !reached(end, t) || !reached(options.stop, end))
-    throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", end, t,
-                                 options.stop));
+  const double now = saved.shown ? saved.shown->t : t;
+  const bool has_passed = reached(now, end) && reached(end, asked);
+  if (has_passed || (same(end, now) && end != options.stop)) return true;
+  if (!std::isfinite(end) || !reached(end, now) || !reached(options.stop, end))
+    throw UsageError(fmt::format("advance_to: {} does not lie between the current time {} and the stop time {}", end,
+                                 now, options.stop));
   regain_mode();
   pause = asked = end;
+  if (end != options.stop) saved.history.note_pause(end, most_events == 1);
   const std::int64_t events_before = result.statistics_.events;
   const auto enough = [&] { return result.statistics_.events - events_before >= most_events; };
-  while (!over && !reached(t, end) && !enough()) step();
+  if (saved.shown) saved.pass_shown();
+  while (!over && !reached(t, end) && !enough()) {
+    step();
+    saved.look();
+  }
   pause = options.stop;
   flights.show();
   if (over || reached(t, end)) return reached(t, end);
@@ -485,17 +504,23 @@ bool Simulator::Impl::advance_to(double end, std::int64_t most_events) {
 
 void Simulator::run() {
   impl_->regain_mode();
-  while (!impl_->over) impl_->step();
+  if (impl_->saved.shown) impl_->saved.pass_shown();
+  while (!impl_->over) {
+    impl_->step();
+    impl_->saved.look();
+  }
   impl_->asked = impl_->t;
 }
 
 void Simulator::forget_past() {
+  if (impl_->saved.shown) return;
   impl_->result.events_->forget();
   forget_steps();
   impl_->result.t_start_ = impl_->t;
 }
 
 void Simulator::forget_steps() {
+  if (impl_->saved.shown) return;
   Trajectory& past = impl_->result;
   if (past.segments_.size() > 1) past.segments_.erase(past.segments_.begin(), std::prev(past.segments_.end()));
   if (!past.segments_.empty()) past.segments_.back().steps.clear();
@@ -510,22 +535,24 @@ void Simulator::set_input(const std::string& name, double value, double slope) {
 
 void Simulator::set_inputs(std::span<const InputChange> changes) {
   if (impl_->over) throw UsageError("set_input: the run is over");
+  Impl::SavedRun::begin_at_shown(impl_);
   impl_->regain_mode();
+  impl_->saved.history.repeatable = false;
   impl_->input_events.set(changes);
   impl_->asked = impl_->t;
 }
 
 double Simulator::t() const {
-  return impl_->t;
+  return impl_->saved.shown ? impl_->saved.shown->t : impl_->t;
 }
 const Mode& Simulator::mode() const {
-  return impl_->mode;
+  return impl_->saved.shown ? impl_->saved.shown->mode : impl_->mode;
 }
 std::span<const double> Simulator::x() const {
-  return impl_->x;
+  return impl_->saved.shown ? impl_->saved.shown->x : impl_->x;
 }
 std::vector<double> Simulator::values() const {
-  return impl_->observation.observe_refined();
+  return impl_->saved.shown ? impl_->result.initial_values_ : impl_->observation.observe_refined();
 }
 const Status& Simulator::status() const {
   return impl_->result.status();
@@ -538,6 +565,7 @@ const Trajectory& Simulator::trajectory() const {
 }
 
 Trajectory Simulator::take() {
+  Impl::SavedRun::begin_at_shown(impl_);
   if (!impl_->over)
     impl_->ending.end({StatusCode::cancelled, fmt::format("ended at t = {:.9g} on request", impl_->t), {}});
   return std::exchange(impl_->result, Trajectory(impl_->hybrid, impl_->options.start));

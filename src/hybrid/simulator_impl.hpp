@@ -29,6 +29,7 @@
 #include "hybrid/method_choice.hpp"
 #include "hybrid/redundancy_watch.hpp"
 #include "hybrid/regularity_watch.hpp"
+#include "hybrid/run_history.hpp"
 #include "hybrid/run_inputs.hpp"
 #include "hybrid/simulate_options.hpp"
 #include "hybrid/zeno_watch.hpp"
@@ -189,6 +190,8 @@ struct Simulator::Impl {
 
   // --- steps
   bool reached(double a, double b) const { return (a - b) * direction >= 0.0; }
+  /// Whether the run is beyond a time.
+  bool passed(double time) const { return (t - time) * direction > 0.0; }
   /// Where a step has to end at the latest: the stop time, a pause or a time event.
   double next_stop() const {
     const double end = reached(options.stop, next_time) ? next_time : options.stop;
@@ -602,7 +605,7 @@ struct Simulator::Impl {
     int next_pause_ = 1;   // after the next failure
   };
 
-  /// A run as a value, see saved_run.cpp.
+  /// A run as a value, see saved_run.cpp and run_history.cpp.
   class SavedRun {
    public:
     explicit SavedRun(Impl& of) : run(of) {}
@@ -610,8 +613,37 @@ struct Simulator::Impl {
     SimulatorState state();
     void resume(const SimulatorState& from);
 
+    /// A run that stands where the state was taken, and goes on as if it had not been interrupted.
+    static std::unique_ptr<Impl> resumed(const std::shared_ptr<HybridSystem>& hybrid, const SimulateOptions& options,
+                                         const SimulatorState& from);
+    /// After a step: takes this point as the one from which the run can be repeated, if it is time.
+    void look() {
+      if (run.steps_made >= history.next_look && !history.free_until) keep_point();
+    }
+    /// The first step of the run was chosen by the stop time if there was nothing else to go by.
+    void note_first_step();
+
+    RunHistory history;
+    /// Set: the run was repeated up to a point before this state, and has not gone on yet. The state counts.
+    std::optional<SimulatorState> shown;
+    /// Goes on from there.
+    void pass_shown();
+    /// Makes a run that was not repeated of one that shows a state: what comes from outside happens at the state.
+    static void begin_at_shown(std::unique_ptr<Impl>& impl);
+
    private:
+    void forget_steps_until(double t);
     void go_on_as_left(const SimulatorState& from);
+    /// The point, and the numbers of its memory without a seal.
+    SimulatorState point(bool& remembers_steps);
+    void keep_point();
+    std::uint64_t identify_course(double from, double to) const;
+    std::optional<SavedHistory> saved_history(bool remembers_steps) const;
+    static void persist_history(StateArchive& archive, SavedHistory& saved);
+    static std::optional<SavedHistory> read_history(const SimulatorState& from);
+    static std::unique_ptr<Impl> repeated(const std::shared_ptr<HybridSystem>& hybrid, const SimulateOptions& options,
+                                          const SimulatorState& from, const SavedHistory& saved);
+    bool as_left_ = false;  // the state from which the run goes on is as it was taken
     /// Values or parameters have been changed: settles what that means at the present instant.
     void go_on_changed(const SimulatorState& from);
     // write or read what later steps depend on beside the point

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "hybrid/saved_memory.hpp"
+
 namespace saltus {
 
 namespace {
@@ -64,6 +66,7 @@ RunInPieces::RunInPieces(const CompiledModel& model, const SimulateOptions& opti
     if (run->simulator().finished() || kept.add_new(so_far, run->acts()) <= size) continue;
     ended(so_far);
     RunPiece next{.from = run->simulator().state(), .made = piece.made + so_far.statistics().steps};
+    forget_history(*next.from);  // each piece begins anew, and its record has no events of earlier ones
     pieces_.push_back(std::exchange(piece, std::move(next)));
     run = std::make_unique<WatchedRun>(model_, options_, piece);
     kept = {};

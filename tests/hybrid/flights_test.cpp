@@ -280,6 +280,23 @@ TEST(Flights, GoOnFromSavedStatesWithTheSameBits) {
 }
 
 // A state that is saved right behind the end of a slide.
+// In a slide the mode has other guards than the one in which the run took off.
+TEST(Flights, GoOnFromStatesInSlidesWithTheSameBits) {
+  const CompiledModel model(friction(slow));
+  const SimulateOptions o = options(400.0, 100);
+  const std::vector<double> end = simulate(model, o).final();
+  Simulator whole(std::make_shared<CompiledModel>(model), o);
+  int saved = 0;
+  for (int steps = 0; whole.step(); ++steps) {
+    if (whole.mode().sliding.empty() || steps < 150 || steps % 40 != 0) continue;
+    ++saved;
+    Simulator rest(std::make_shared<CompiledModel>(model), o, whole.state());
+    rest.run();
+    EXPECT_EQ(rest.trajectory().final(), end) << "from " << whole.t();
+  }
+  EXPECT_GE(saved, 3);
+}
+
 TEST(Flights, GoOnBehindSlidesWithTheSameBits) {
   const CompiledModel model(friction(slow));
   const SimulateOptions o = options(2000.0, 100);

@@ -66,9 +66,9 @@ class Simulator {
   /// (HybridSystem::instance), and otherwise the system itself.
   Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options);
   /// Goes on from where another run of the same model stood: in the same mode, slides and contacts included, without
-  /// events of a start. `options.start` does not count. The trajectory begins there. Explicit Runge-Kutta methods, in
-  /// runs whose modes are explicit, give the bits of a run that was not interrupted; others begin anew at the point, and
-  /// agree within the tolerance. Throws UsageError for a state of another model.
+  /// events of a start. `options.start` does not count. The trajectory begins there, and has the bits of a run that was
+  /// not interrupted. Where the state cannot hold the memory of the method, the run is repeated from an earlier point,
+  /// over 10 000 steps at most; beyond that it agrees within the tolerance. Throws UsageError for states of other models.
   Simulator(std::shared_ptr<HybridSystem> system, SimulateOptions options, const SimulatorState& from);
   ~Simulator();
   Simulator(Simulator&&) noexcept;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hybrid/saved_memory.hpp"
+
 namespace saltus {
 
 SimulateOptions run_options(const ExportedModel& model, const RunSettings& settings) {
@@ -45,6 +47,13 @@ void SteppedRun::check_status() const {
   if (simulator_->finished() && !simulator_->status().ok())
     throw Error(fmt::format("{} at t = {:.9g}: {}", to_string(simulator_->status().code), simulator_->status().t,
                             simulator_->status().message));
+}
+
+/// Importers may return to a state at each step: a run that goes on from it is not repeated from an earlier point.
+SimulatorState SteppedRun::state() const {
+  SimulatorState state = simulator_->state();
+  forget_history(state);
+  return state;
 }
 
 void SteppedRun::go_on(double stop) {

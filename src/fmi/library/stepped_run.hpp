@@ -34,7 +34,7 @@ class SteppedRun {
              const SimulatorState& from);
 
   double t() const { return simulator_->t(); }
-  SimulatorState state() const { return simulator_->state(); }
+  SimulatorState state() const;
   /// All observed variables.
   std::vector<double> values() const { return simulator_->values(); }
   /// Goes on to a time. With `return_at_events` the step ends right behind the first event. Throws Error if the run

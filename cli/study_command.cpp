@@ -76,7 +76,7 @@ StudyPlan plan_of(const StudyCommandOptions& o, const ModelicaModel& source) {
                 : o.follow == "down" ? Follow::down
                 : o.follow == "both" ? Follow::both
                                      : Follow::none;
-  plan.path = o.executor == "full" ? MemberPath::full : MemberPath::lanes;
+  plan.path = o.executor == "full" || o.executor == "processes" ? MemberPath::full : MemberPath::lanes;
   return plan;
 }
 
@@ -198,6 +198,7 @@ PreparedStudy prepare_study(const StudyCommandOptions& o, const std::string& com
   StudyOptions options{.restart = o.restart, .threads = o.threads, .source = source_of(source)};
   options.store = o.out.empty() ? model.name() + "-" + command + ".zarr" : o.out;
   if (!o.block.empty()) options.block = parse_count(o.block, "--block");
+  if (o.executor == "processes") options.executor = make_process_executor(o.threads);
   if (o.executor == "cuda") {
     constexpr std::int64_t usual = 1 << 20, most_numbers = 1 << 25;
     options.executor = make_cuda_executor(o.threads);

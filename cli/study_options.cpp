@@ -111,9 +111,10 @@ void StudyCommandOptions::add_run(CLI::App& app) {
       ->type_name("DIR")
       ->group(group);
   app.add_option("--executor", executor,
-                 "full: every model, each member by itself (default); lanes: eight members at a time, several times "
+                 "full: every model, each member by itself (default); processes: the same in processes, so that a "
+                 "member that crashes or hangs leaves the others alone; lanes: eight members at a time, several times "
                  "faster where the model allows it; cuda: on a device, with the results of lanes")
-      ->check(CLI::IsMember({"full", "lanes", "cuda"}))
+      ->check(CLI::IsMember({"full", "processes", "lanes", "cuda"}))
       ->type_name("WAY")
       ->group(group);
   app.add_option("--threads", threads, "Threads (default: as many as the machine has)")

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Kills studies, fills disks and damages files: stress_files.py SALTUS FOLDER [--kills N] [--creations N] [--disks N]
+"""Kills studies, fills disks and damages files: stress_files.py SALTUS FOLDER [--kills N] [--creations N] …
 
 SALTUS is the command, of any build; FOLDER is an empty folder, or one that the script may make. Numbers are compared in
-bytes with those of a study that nothing has disturbed. Three parts, each for arrays and densities, by threads, in
-lanes, in shards and as ranks of a launcher:
+bytes with those of a study that nothing has disturbed. The parts, each for arrays and densities, by threads, in lanes,
+in processes, in shards and as ranks of a launcher:
 
   --kills N      (500)  a study is killed at random times until it is complete, N kills in all
   --creations N  (200)  a study is killed while its folder is made, or replaced by --restart
+  --workers N    (100)  a process of a member is killed: the member is run again by another one
   --disks N      (40)   a study runs on a file system that is too small for it, which then grows (needs unshare)
 
-With the usual numbers it takes some 15 minutes on two cores; with --kills 12 --creations 8 --disks 2, as among the
-tests, 20 seconds. Random damage to files has tests of its own, in which SALTUS_RANDOM_CASES says how many:
+With the usual numbers it takes some 15 minutes on two cores; with --kills 12 --creations 8 --workers 4 --disks 2, as
+among the tests, 20 seconds. Random damage to files has tests of its own, in which SALTUS_RANDOM_CASES says how many:
 
   SALTUS_RANDOM_CASES=100000 saltus_tests_study --gtest_filter='*Damage*'   some 30 minutes under AddressSanitizer
   SALTUS_RANDOM_CASES=100000 saltus_tests_io --gtest_filter='*Damage*'      some 10 minutes
@@ -22,6 +23,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -38,7 +40,7 @@ end Impact;
 """
 STUDY = ["bifurcation", "Impact.mo", "--over", "omega=0.6:1.6:240", "--period", "2*pi/omega", "--transient", "10",
          "--keep", "4", "--vars", "x", "--rtol", "1e-5", "--block", "16", "--quiet"]
-WAYS = {"threads": [], "lanes": ["--executor", "lanes"]}
+WAYS = {"threads": [], "processes": ["--executor", "processes"], "lanes": ["--executor", "lanes"]}
 KINDS = {"arrays": [], "density": ["--reduce", "density:32x32"]}
 PARTS = 3  # shards, and ranks
 
@@ -150,6 +152,27 @@ class Stress:
             self.compare(kind, "threads", "made.zarr")
         return f"{count} kills at creation, {restarts} of them with --restart"
 
+    def workers(self, count):
+        """One process of each study is killed, by its number."""
+        killed = 0
+        for _ in range(count):
+            kind = self.dice.choice(list(KINDS))
+            self.undisturbed(kind, "processes")
+            shutil.rmtree(self.folder / "worker.zarr", ignore_errors=True)
+            process = self.start(self.words(kind, "processes", "worker.zarr", ["--threads", "3"]))
+            time.sleep(self.dice.uniform(0.0, self.seconds[kind, "processes"]))
+            try:
+                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                os.kill(int(self.dice.choice(children)), signal.SIGKILL)
+                killed += 1
+            except (OSError, IndexError):
+                pass  # none has begun, or all have ended
+            _, errors = process.communicate(timeout=600)
+            if process.returncode != 0:
+                raise Finding(f"exit status {process.returncode} after a process was killed: {errors}")
+            self.compare(kind, "processes", "worker.zarr")
+        return f"{killed} processes killed in {count} studies"
+
     def disks(self, count):
         """In a name space of its own: a file system in memory that is too small, and then is not."""
         full = 0
@@ -178,6 +201,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--creations", type=int, default=200)
+    parser.add_argument("--workers", type=int, default=100)
     parser.add_argument("--disks", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -185,7 +209,8 @@ def main():
     stress = Stress(options.saltus, options.folder, options.seed)
     may_mount = subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
     try:
-        for part, count in (("kills", options.kills), ("creations", options.creations), ("disks", options.disks)):
+        for part in ("kills", "creations", "workers", "disks"):
+            count = getattr(options, part)
             began = time.monotonic()
             if count == 0:
                 continue
@@ -194,7 +219,7 @@ def main():
             elif may_mount:
                 inside = subprocess.run(
                     ["unshare", "-rm", sys.executable, __file__, options.saltus, options.folder, "--kills", "0",
-                     "--creations", "0", "--disks", str(count), "--seed", str(options.seed)],
+                     "--creations", "0", "--workers", "0", "--disks", str(count), "--seed", str(options.seed)],
                     env=dict(os.environ, STRESS_FILES_MAY_MOUNT="1"), check=False)
                 if inside.returncode != 0:
                     return inside.returncode

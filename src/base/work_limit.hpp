@@ -46,18 +46,29 @@ class WorkLimit {
   }
   /// So many operations are about to be made, in a search or not. Throws WorkStopped if they are not wanted any more.
   static void look(double operations) {
-    constexpr double between_looks = 1e5;  // at the clock
     for (WorkLimit* limit = innermost_; limit; limit = limit->outer_) {
       limit->unseen_ += operations;
       if (limit->trials_ > 0) limit->spent_ += operations;
-      if (!limit->stop_ || limit->unseen_ < between_looks) continue;
-      limit->unseen_ = 0.0;
-      if (*limit->stop_ || Clock::now() > limit->deadline_) throw WorkStopped{limit};
+      if (limit->stop_) limit->look_if_due(0.0);
     }
+  }
+
+  /// The same for an evaluation of equations, which counts as no work of a search.
+  static void look_at_clock(double operations) {
+    for (WorkLimit* limit = innermost_; limit; limit = limit->outer_)
+      if (limit->stop_) limit->look_if_due(operations);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  void look_if_due(double operations) {
+    constexpr double between_looks = 1e5;  // at the clock
+    unseen_ += operations;
+    if (unseen_ < between_looks) return;
+    unseen_ = 0.0;
+    if (*stop_ || Clock::now() > deadline_) throw WorkStopped{this};
+  }
+
   inline static thread_local WorkLimit* innermost_ = nullptr;
 
   WorkLimit* outer_ = std::exchange(innermost_, this);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/work_limit.hpp"
 #include "model/differentiated_system.hpp"
 #include "model/recorded_code.hpp"
 #include "model/same_bits.hpp"
@@ -18,6 +19,13 @@
 namespace saltus {
 
 namespace {
+
+/// A step of an implicit method may take long. Looks at the clock every fifty evaluations at least, since functions of
+/// others may take any time.
+void look_at_clock(std::size_t values) {
+  constexpr double least = 2000.0, usual_length = 10.0;  // operations
+  WorkLimit::look_at_clock(least + usual_length * static_cast<double>(values));
+}
 
 [[noreturn]] void refuse_values(const char* function) {
   throw UsageError(std::string("RecordedSystem::") + function + ": wrong number of values");
@@ -400,6 +408,7 @@ double RecordedSystem::nominal(int j) const {
 }
 
 void RecordedSystem::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {
+  look_at_clock(F.size());
   Evaluator& e = impl_->use();
   Evaluator::make(e.residual, &RecordedCode::residual, *e.code);
   double* const out[] = {F.data()};
@@ -455,6 +464,7 @@ System* RecordedSystem::differentiated(const DerivativePlan& plan) {
 
 void RecordedSystem::jacobian(double t, std::span<const double> x, std::span<const double> xp, std::span<double> Fx,
                               std::span<double> Fxp) {
+  look_at_clock(Fx.size() + Fxp.size());
   Evaluator& e = impl_->use();
   Evaluator::make(e.jacobian, &RecordedCode::jacobian, *e.code);
   double* const out[] = {e.full_x.data(), e.full_xp.data()};

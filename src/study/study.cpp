@@ -17,6 +17,8 @@ namespace saltus {
 
 std::string member_status_text(int status) {
   switch (status) {
+    case member_killed:
+      return "killed";
     case member_out_of_time:
       return "out_of_time";
     case member_refused:
@@ -200,21 +202,32 @@ BlockResult Study::empty_block(std::int64_t count) const {
 std::optional<std::vector<MemberFailure>> Study::run_unit(std::int64_t unit, std::int64_t first,
                                                           std::vector<std::vector<double>>& columns,
                                                           const std::atomic<bool>& stop) const {
-  const std::int64_t size = unit_size();
-  std::vector<double> before;
   std::vector<MemberFailure> failures;
-  for (std::int64_t k = 0; k < size; ++k) {
-    const std::int64_t index = impl_->member(unit, k, size);
-    const MemberOutcome outcome = impl_->run(index, before, stop);
-    if (outcome.stopped || stop) return std::nullopt;
+  const auto keep = [&](std::int64_t number, const MemberOutcome& outcome) {
+    const std::int64_t index = impl_->member(unit, number, unit_size());
     for (std::size_t a = 0; a < columns.size(); ++a)
       std::ranges::copy(outcome.columns[a], columns[a].begin() + (index - first) * arrays()[a].numbers());
     if (!member_ok(outcome.status)) failures.push_back({index, outcome.status, outcome.t, outcome.message});
-    if (impl_->plan.follow != Follow::none) before = outcome.end;
-  }
+  };
+  if (!StudyAccess::run_unit(*this, unit, 0, stop, keep)) return std::nullopt;
   return failures;
 }
 
+bool StudyAccess::run_unit(const Study& study, std::int64_t unit, std::int64_t from, const std::atomic<bool>& stop,
+                           const std::function<void(std::int64_t, const MemberOutcome&)>& keep) {
+  const std::int64_t size = study.unit_size();
+  std::vector<double> before;
+  for (std::int64_t k = from; k < size; ++k) {
+    const MemberOutcome outcome = study.impl_->run(index(study, unit, k), before, stop);
+    if (outcome.stopped || stop) return false;
+    keep(k, outcome);
+    if (study.impl_->plan.follow != Follow::none) before = outcome.end;
+  }
+  return true;
+}
+std::int64_t StudyAccess::index(const Study& study, std::int64_t unit, std::int64_t number) {
+  return study.impl_->member(unit, number, study.unit_size());
+}
 const StudyLayout& StudyAccess::layout(const Study& study) {
   return study.impl_->layout;
 }

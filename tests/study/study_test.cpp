@@ -11,6 +11,7 @@
 #include <numbers>
 #include <numeric>
 #include <random>
+#include <thread>
 
 namespace saltus {
 namespace {
@@ -357,6 +358,29 @@ TEST(Studies, TimeLimitsHoldInsideTheSearchForAStart) {
   EXPECT_NE(failures.front().message.find("searching for consistent values"), std::string::npos)
       << failures.front().message;
   EXPECT_TRUE(std::isnan(result.values("final(z)").at(1)));
+}
+
+// One step with Newton's method takes many evaluations of a slow function.
+TEST(Studies, TimeLimitsHoldInsideOfAStep) {
+  Model m("slow");
+  const Expr a = m.parameter("a", 0.0), x = m.variable("x", 1.0, {.fixed = true}), y = m.variable("y", 1.0);
+  const auto slow = std::make_shared<ExternalFunction>(ExternalFunction{
+      .name = "slow", .inputs = 2, .outputs = 1, .values = [](std::span<const double> in, std::span<double> out) {
+        if (in[1] == 1.0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        out[0] = in[0] + 0.1 * std::sin(in[0]);
+      }});
+  const std::vector<Expr> arguments{y, a};
+  m.equation(der(x) == -y);
+  m.equation(call(slow, arguments)[0] == x);
+  const StudyPlan plan{.axes = {{"a", 0.0, 2.0, 3}},
+                       .simulate = {.stop = 100.0, .method = Method::radau},
+                       .collect = {{Collect::final_value, "x"}},
+                       .member_seconds = 0.5};
+  const auto began = std::chrono::steady_clock::now();
+  const StudyResult result = run_study(m, plan, {.threads = 1});
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(passed.count(), 10.0);
+  EXPECT_EQ(result.values("status"), (std::vector<double>{0.0, member_out_of_time, 0.0}));
 }
 
 }  // namespace

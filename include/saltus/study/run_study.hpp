@@ -43,6 +43,11 @@ class StudyExecutor {
 /// Members in so many threads, each by a Simulator of its own. 0: as many as the machine has.
 std::unique_ptr<StudyExecutor> make_thread_executor(int threads);
 
+/// Members in so many processes, with the bits of threads: a member that crashes, hangs or is ended by the system is
+/// recorded as such (member_killed, member_out_of_time) and leaves the others alone. Processes are copies of this one
+/// (fork): run the study while no other thread is at work. 0: as many as the machine has cores.
+std::unique_ptr<StudyExecutor> make_process_executor(int processes);
+
 /// Members in lanes, in so many threads (MemberPath::lanes). 0: as many as the machine has.
 std::unique_ptr<StudyExecutor> make_lane_executor(int threads);
 

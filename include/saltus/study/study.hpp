@@ -20,6 +20,7 @@
 namespace saltus {
 
 /// How a member ended: the codes of StatusCode, and these.
+inline constexpr int member_killed = 252;       ///< its process crashed, or the system ended it
 inline constexpr int member_out_of_time = 253;  ///< StudyPlan::member_seconds have passed
 inline constexpr int member_refused = 254;      ///< the model does not take its values
 inline constexpr int member_not_run = 255;

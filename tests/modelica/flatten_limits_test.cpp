@@ -59,6 +59,33 @@ TEST(FlattenLimits, TooManyScalarsOrOperationsAreErrors) {
             std::string::npos);
 }
 
+// With the usual limits: calls that would take hours, and a text that would fill the memory.
+TEST(FlattenLimits, CallsAndTextsAreBounded) {
+  const std::string fibonacci =
+      "function f\n  input Integer n;\n  output Integer y;\nalgorithm\n  y := if n < 2 then n else f(n-1) + f(n-2);\n"
+      "end f;\nmodel M\n  parameter Integer k = f(";
+  modelica::FlattenLimits smaller;  // a hundredth of the usual work
+  smaller.work /= 100;
+  EXPECT_EQ(errors_with(fibonacci + "15);\nend M;\n", smaller), "");
+  EXPECT_NE(errors_with(fibonacci + "60);\nend M;\n", smaller).find("a function is called too often"),
+            std::string::npos);
+  EXPECT_NE(errors_with("function f\n  input Real u;\n  input Integer n;\n  output Real y;\nalgorithm\n"
+                        "  y := if n == 0 then sin(u) else f(u + 1, n - 1)*f(u - 1, n - 1);\nend f;\n"
+                        "model M\n  Real x = f(time, 60);\nend M;\n",
+                        smaller)
+                .find("a function is called too often"),
+            std::string::npos);
+  const auto doubled = [](const std::string& body) {
+    return load_errors("function f\n  input Integer n;\n  input Real u;\n  output String y;\nalgorithm\n"
+                       "  y := \"0123456789\";\n  for i in 1:n loop\n    y := " +
+                       body +
+                       ";\n  end for;\nend f;\nmodel M\n  Real x = 1;\nequation\n"
+                       "  assert(x > 0, f(60, time));\nend M;\n");
+  };
+  EXPECT_NE(doubled("y + y").find("more than 1000000 characters"), std::string::npos) << doubled("y + y");
+  EXPECT_NE(doubled("if u > i then y + \"a\" else y + \"b\"").find("more than 1000000 characters"), std::string::npos);
+}
+
 TEST(FlattenLimits, DeepNestingIsAnError) {
   // each parameter needs the next one
   std::string text = "model M\n";

@@ -35,7 +35,16 @@ Expr combine(Operator op, const Expr& a, const Expr& b) {
   }
 }
 
-Value strings_joined(const Value& a, const Value& b) {
+/// A loop that doubles a text would fill the memory long before it has taken many operations.
+void check_length(const Value& a, const Value& b, const Location& where) {
+  constexpr std::size_t longest = 1'000'000;
+  if (a.text.size() + b.text.size() > longest)
+    throw Fault{where, "a text has more than " + std::to_string(longest) + " characters",
+                "check how often the loop around it adds to it"};
+}
+
+Value strings_joined(const Value& a, const Value& b, const Location& where) {
+  check_length(a, b, where);
   Value result = Value::string(a.text + b.text);
   result.variability = join(a.variability, b.variability);
   return result;
@@ -177,7 +186,8 @@ Value Flattener::eval_chain(const Chain& node, const Location& where, const Cont
 }
 
 Value Flattener::arithmetic(Operator op, const Value& a, const Value& b, const Location& where) {
-  if (op == Operator::add && a.type == TypeKind::string && b.type == TypeKind::string) return strings_joined(a, b);
+  if (op == Operator::add && a.type == TypeKind::string && b.type == TypeKind::string)
+    return strings_joined(a, b, where);
   if (a.type == TypeKind::record || b.type == TypeKind::record) return operate(op, a, b, where);
   if (!a.is_numeric() || !b.is_numeric()) {
     const Value& wrong = a.is_numeric() ? b : a;
@@ -322,6 +332,7 @@ Value Flattener::choose(const Value& condition, const Value& then, const Value& 
     if (then.text == otherwise.text) return then;
     if (condition.variability >= Variability::parameter)
       return number(condition, where, "the condition") != 0.0 ? then : otherwise;
+    check_length(then, otherwise, where);
     Value either = Value::string(then.text + "|" + otherwise.text);
     either.variability = Variability::discrete;
     return either;

@@ -34,8 +34,8 @@ void Flattener::charge(std::int64_t amount, const Location& where) {
   if (work_ > limits_.work)
     throw Fault{where,
                 "flattening this model takes more than " + std::to_string(limits_.work) +
-                    " operations: a loop does not end, or an array is too large",
-                "check the condition of the loop, or the sizes"};
+                    " operations: a loop does not end, a function is called too often, or an array is too large",
+                "check the condition of the loop, how often the function calls itself, or the sizes"};
 }
 
 bool Flattener::run(const ClassScope* cls) {

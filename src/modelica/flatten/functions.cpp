@@ -421,8 +421,9 @@ void make_literal(std::span<const Expr> arguments, std::vector<Value>& results) 
 std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValues inputs, const Location& where,
                                            const Context& caller) {
   const Deeper deeper(*this, where);
-  charge(10, where);
+  constexpr std::int64_t work_of_call = 200;  // as long as so many other operations: five million calls are a minute
   constexpr std::ptrdiff_t most_recursive = 100;
+  charge(work_of_call, where);
   const auto calls = std::count(function_stack_.begin(), function_stack_.end(), function);
   if (calls > most_recursive)
     throw Fault{where, "the function " + in_quotes(function->name) + " calls itself more than " +

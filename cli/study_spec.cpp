@@ -46,8 +46,8 @@ std::string varied_name(const std::string& text) {
   return text.ends_with(start) ? trimmed(std::string_view(text).substr(0, text.size() - start.size())) : text;
 }
 
-double number(const std::string& name, const std::string& text) {
-  return parse_setting(name + "=" + text).second;
+double number(const std::string& name, const std::string& text, const char* option) {
+  return parse_setting(name + "=" + text, option).second;
 }
 
 std::optional<std::int64_t> count_of(const std::string& text) {
@@ -88,7 +88,7 @@ Axis parse_axis(const std::string& text) {
   std::vector<std::string> parts = split_at(text.substr(equals + 1), ':');
   if (parts.size() == 1) {
     axis.spacing = Spacing::list;
-    for (const std::string& part : split_list(parts.front())) axis.values.push_back(number(axis.name, part));
+    for (const std::string& part : split_list(parts.front())) axis.values.push_back(number(axis.name, part, "--over"));
     return axis;
   }
   if (parts.front() == "log") {
@@ -96,8 +96,8 @@ Axis parse_axis(const std::string& text) {
     parts.erase(parts.begin());
   }
   if (parts.size() != 3 || !count_of(parts[2])) refuse();
-  axis.from = number(axis.name, parts[0]);
-  axis.to = number(axis.name, parts[1]);
+  axis.from = number(axis.name, parts[0], "--over");
+  axis.to = number(axis.name, parts[1], "--over");
   axis.count = *count_of(parts[2]);
   return axis;
 }
@@ -121,8 +121,8 @@ RandomValue parse_random(const std::string& text) {
     refuse();
   const std::vector<std::string> numbers = split_list(text.substr(open + 1, text.size() - open - 2));
   if (numbers.size() != 2) refuse();
-  value.a = number(value.name, numbers[0]);
-  value.b = number(value.name, numbers[1]);
+  value.a = number(value.name, numbers[0], "--random");
+  value.b = number(value.name, numbers[1], "--random");
   return value;
 }
 
@@ -167,10 +167,13 @@ std::pair<std::int64_t, std::int64_t> parse_shard(const std::string& text) {
 DensityPlan parse_reduce(const std::string& text, const std::string& x, const std::string& y) {
   DensityPlan plan{.x = x, .y = y};
   if (text == "density") return plan;
-  std::smatch found;
-  static const std::regex form("density:([0-9e]+)x([0-9e]+)");
-  const bool fits = std::regex_match(text, found, form);
-  const auto columns = fits ? count_of(found[1]) : std::nullopt, rows = fits ? count_of(found[2]) : std::nullopt;
+  constexpr std::string_view begin = "density:";
+  const bool fits = text.starts_with(begin) && text.find('x') != std::string::npos;
+  const std::size_t cross = fits ? text.find('x') : 0;
+  const auto is_count = [](const std::string& part) { return part.find_first_not_of("0123456789e") == part.npos; };
+  const auto count = [&](const std::string& part) { return is_count(part) ? count_of(part) : std::nullopt; };
+  const auto columns = fits ? count(text.substr(begin.size(), cross - begin.size())) : std::nullopt,
+             rows = fits ? count(text.substr(cross + 1)) : std::nullopt;
   if (!columns || !rows)
     throw UsageError("--reduce wants density or density:COLUMNSxROWS, for example density:2000x1000; got '" + text +
                      "'");

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <regex>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace saltus {
@@ -101,15 +103,41 @@ class NpzReader {
     const std::size_t data = begin + (old ? 10 : 12) + size;
     const std::string header = text_at(data - size, size);
     StoredArray array{.begin = data, .end = begin + entry.size};
-    std::smatch found;
-    if (!std::regex_search(header, found, std::regex("'descr': *'([^']*)'"))) fail("has an array of records");
-    array.type = found[1];
-    if (!std::regex_search(header, found, std::regex("'shape': *\\(([0-9, ]*)\\)"))) fail("has an array without shape");
-    const std::string shape = found[1];
-    const std::regex digits("[0-9]{1,18}");
-    for (auto it = std::sregex_iterator(shape.begin(), shape.end(), digits); it != std::sregex_iterator(); ++it)
-      array.shape.push_back(std::stoull(it->str()));
+    const auto type = value_of(header, "descr", '\'', '\'');
+    if (!type) fail("has an array of records");
+    array.type = *type;
+    const auto shape = value_of(header, "shape", '(', ')');
+    if (!shape) fail("has an array without shape");
+    for (std::size_t place = 0; place < shape->size(); ++place) {
+      if (is_digit((*shape)[place])) {
+        array.shape.push_back(whole_number(*shape, place));
+      } else if ((*shape)[place] != ',' && (*shape)[place] != ' ') {
+        fail("has an array without shape");
+      }
+    }
     return array;
+  }
+
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  /// The digits from a place on, which becomes that of the last one.
+  std::size_t whole_number(std::string_view text, std::size_t& place) const {
+    constexpr std::size_t most = 1'000'000'000'000'000;
+    std::size_t value = 0;
+    for (;; ++place) {
+      value = 10 * value + static_cast<std::size_t>(text[place] - '0');
+      if (value > most) fail("has an array that is too large");
+      if (place + 1 == text.size() || !is_digit(text[place + 1])) return value;
+    }
+  }
+  /// What stands between two characters after a key of a header.
+  static std::optional<std::string> value_of(const std::string& header, const std::string& key, char open, char close) {
+    std::size_t begin = header.find("'" + key + "':");
+    if (begin == std::string::npos) return {};
+    begin = header.find_first_not_of(' ', begin + key.size() + 3);
+    if (begin == std::string::npos || header[begin] != open) return {};
+    const std::size_t end = header.find(close, begin + 1);
+    if (end == std::string::npos) return {};
+    return header.substr(begin + 1, end - begin - 1);
   }
 
   /// Calls `use` with the place of each item of an array with one dimension.
@@ -143,10 +171,16 @@ class NpzReader {
     const auto found = entries_.find(name);
     if (found == entries_.end()) return {};
     const StoredArray array = array_at(found->second);
-    if (!std::regex_match(array.type, std::regex("<U[0-9]{1,6}"))) fail("'" + name + "' does not hold texts");
-    const std::size_t longest = std::stoull(array.type.substr(2));
+    const std::string digits = array.type.starts_with("<U") ? array.type.substr(2) : "";
+    if (digits.empty() || digits.size() > 6 || !std::ranges::all_of(digits, is_digit))
+      fail("'" + name + "' does not hold texts");
+    const std::size_t longest = std::stoull(digits);
     std::vector<std::string> result;
-    if (longest == 0) return std::vector<std::string>(array.shape.size() == 1 ? array.shape[0] : 0);
+    if (longest == 0) {  // empty texts take no room: their number is that of the columns, at most
+      if (array.shape.size() != 1 || array.shape[0] > entries_.size()) fail("'" + name + "' ends early");
+      result.resize(array.shape[0]);
+      return result;
+    }
     each(name, array, 4 * longest, [&](std::size_t place) {
       std::string text;
       for (std::size_t k = 0; k < longest; ++k) append(text, number_at<std::uint32_t>(place + 4 * k));

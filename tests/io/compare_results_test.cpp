@@ -5,6 +5,7 @@
 #include <saltus/saltus.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -164,6 +165,34 @@ TEST_F(Files, ADamagedArchiveOfNumpyIsRefused) {
     }
   }
   EXPECT_GT(refused, 10);
+}
+
+std::string little(std::uint64_t number, int bytes) {
+  std::string text;
+  for (int k = 0; k < bytes; ++k) text += static_cast<char>(number >> (8 * k) & 0xFFU);
+  return text;
+}
+
+/// An archive with one array, whose header is given.
+std::string archive_with(const std::string& name, const std::string& header) {
+  const std::string content = "\x93NUMPY" + little(2, 2) + little(header.size(), 4) + header;
+  const std::string sizes = little(content.size(), 4) + little(content.size(), 4), name_size = little(name.size(), 2);
+  const std::string local =
+      "PK\x03\x04" + little(20, 2) + std::string(12, '\0') + sizes + name_size + little(0, 2) + name;
+  const std::string entry = "PK\x01\x02" + little(20, 2) + little(20, 2) + std::string(12, '\0') + sizes + name_size +
+                            std::string(16, '\0') + name;
+  return local + content + entry + "PK\x05\x06" + std::string(4, '\0') + little(1, 2) + little(1, 2) +
+         little(entry.size(), 4) + little(local.size() + content.size(), 4) + little(0, 2);
+}
+
+// A header may be as long as its file says.
+TEST_F(Files, AnArchiveOfNumpyWithALongHeaderIsRefused) {
+  const std::string end = "', 'fortran_order': False, 'shape': (0,), }";
+  EXPECT_TRUE(read_result(file("d.npz", archive_with("time.npy", "{'descr': '<f8" + end))).time.empty());
+  EXPECT_THROW(read_result(file("d.npz", archive_with("time.npy", "{'descr': '" + std::string(3'000'000, '<') + end))),
+               UsageError);
+  const std::string many = "', 'shape': (" + std::string(300'000, '1') + ",), }";
+  EXPECT_THROW(read_result(file("d.npz", archive_with("time.npy", "{'descr': '<f8" + many))), UsageError);
 }
 
 TEST_F(Files, TwoMethodsAgree) {

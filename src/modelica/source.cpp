@@ -16,6 +16,7 @@ int count_characters(std::string_view text) {
 // A line longer than this is shown in part: `shown_before` bytes before the place and the rest behind it.
 constexpr std::size_t shown_width = 160;
 constexpr std::size_t shown_before = 60;
+constexpr int most_continuations = 3;  // bytes of a character; there may be more where the text is no UTF-8
 
 }  // namespace
 
@@ -59,9 +60,9 @@ Diagnostic SourceText::diagnose(Severity severity, const Location& where, std::s
   std::size_t length = underlined;
   if (shown.size() > shown_width) {
     std::size_t first = offset > shown_before ? offset - shown_before : 0;
-    while (first > 0 && is_continuation(shown[first])) --first;
+    for (int k = 0; k < most_continuations && first > 0 && is_continuation(shown[first]); ++k) --first;
     std::size_t last = std::min(first + shown_width, shown.size());
-    while (last < shown.size() && is_continuation(shown[last])) ++last;
+    for (int k = 0; k < most_continuations && last < shown.size() && is_continuation(shown[last]); ++k) ++last;
     if (first > 0) prefix = "... ";
     if (last < shown.size()) suffix = " ...";
     shown = shown.substr(first, last - first);

@@ -48,6 +48,19 @@ TEST(Diagnostic, ShowsOnlyAPartOfAVeryLongLine) {
   EXPECT_EQ(diagnostic.source_line.at(static_cast<std::size_t>(diagnostic.caret)), '!');
 }
 
+// Bytes that go on with a character, where no character has begun.
+TEST(Diagnostic, ShowsAPartOfALongLineThatIsNoUtf8) {
+  for (const std::size_t size : {100u, 200u, 300u}) {
+    const std::string line = "x = 2" + std::string(size, '\x8a') + "*y";
+    const SourceText source(line, "a.mo");
+    const auto end = static_cast<std::uint32_t>(line.size());
+    for (std::uint32_t place = 0; place < end; ++place) {
+      const Diagnostic shown = error_at(source, place, place + 1);
+      EXPECT_LE(shown.source_line.size(), 180u) << place;
+    }
+  }
+}
+
 TEST(Diagnostic, DoesNotPassControlCharactersToTheTerminal) {
   const SourceText source("a \x1B[31m b", "a.mo");
   EXPECT_EQ(render(error_at(source, 0, 1)), "a.mo:1:1: error: wrong\n  a ?[31m b\n  ^\n");

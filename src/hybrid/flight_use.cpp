@@ -127,6 +127,7 @@ bool Simulator::Impl::FlightUse::step() {
     Trajectory::Step& step = run.result.segments_.back().steps.emplace_back();
     pilot_->write_dense(step.polynomial);
     step.t_end = run.t;
+    step.method = run.steppers.method();
   }
   if (run.equations.step_is_due(true) && !equations_hold(begin)) return true;
   if (outcome == Pilot::Outcome::event) {

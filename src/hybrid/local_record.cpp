@@ -37,10 +37,11 @@ void Simulator::Impl::LocalEvents::Work::record() {
   const auto base = std::make_shared<const DensePolynomial>(*all);
   std::shared_ptr<const PolynomialOfPart> last;
   double begin = t0;
+  const Method made_by = run.steppers.method();
   const auto keep_until = [&](double end) {
     if (!run.options.keep_steps || !(end > begin)) return;
     DensePolynomial step{begin, end - begin, base->degree, base->variables, {}, last};
-    run.result.segments_.back().steps.push_back({last ? std::move(step) : *base, end, true});
+    run.result.segments_.back().steps.push_back({last ? std::move(step) : *base, end, true, made_by});
     begin = end;
   };
   std::size_t moment = 0, happening = 0;

@@ -4,6 +4,7 @@
 #include <saltus/step/dummy_derivatives.hpp>
 
 #include <algorithm>
+#include <cassert>
 
 namespace saltus {
 
@@ -199,6 +200,12 @@ bool MethodChoice::persist_steppers(System& system, Stepper*& current, StateArch
     if (!stepper->persist(in_use ? &system : nullptr, archive)) return false;
   }
   return true;
+}
+
+Method MethodChoice::method_of(const Stepper& stepper) const {
+  const auto found = std::ranges::find_if(steppers_, [&](const auto& one) { return one.second.get() == &stepper; });
+  assert(found != steppers_.end());
+  return found->first.method;
 }
 
 StepStatistics MethodChoice::statistics() const {

@@ -50,6 +50,8 @@ class MethodChoice {
   void persist(const System& system, StateArchive& archive);
   /// Writes or reads the steppers; `current` is the one in use, in the mode of this system. False: one of them cannot be written.
   bool persist_steppers(System& system, Stepper*& current, StateArchive& archive);
+  /// The method of one of these steppers.
+  Method method_of(const Stepper& stepper) const;
   /// Counters of all steppers together.
   StepStatistics statistics() const;
   /// Modes for which a method was given and that were not entered so far; perhaps they are called otherwise.

@@ -357,7 +357,7 @@ bool Simulator::Impl::at_the_last_digit() const {
 }
 
 [[gnu::hot]] void Simulator::Impl::take_step(double end) {
-  if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved});
+  if (options.keep_steps) result.segments_.back().steps.push_back({current(), end, proved, steppers.method()});
   if (!mode.sliding.empty()) ++result.statistics_.sliding_steps;
   t = end;
   result.t_end_ = t;

@@ -483,6 +483,8 @@ struct Simulator::Impl {
 
     Stepper* choose_stepper(std::string& problem);
     void use(Stepper* chosen);
+    /// The method of the present stepper.
+    Method method();
     void start_stepper(double step);
     /// The mode turned out to be stiff: continues with another stepper. False: there is none.
     bool change_method();
@@ -511,6 +513,8 @@ struct Simulator::Impl {
 
    private:
     Impl& run;
+    const Stepper* named_ = nullptr;  // the stepper whose method is method_
+    Method method_ = Method::automatic;
   };
 
   /// Steps and events in code that was made for them, see flight_use.cpp.

@@ -29,6 +29,14 @@ void Simulator::Impl::StepperUse::use(Stepper* chosen) {
   run.known->stepper = run.system->structure().explicit_ode ? run.stepper : nullptr;
 }
 
+[[gnu::hot]] Method Simulator::Impl::StepperUse::method() {
+  if (named_ != run.stepper) {
+    named_ = run.stepper;
+    method_ = run.methods.method_of(*run.stepper);
+  }
+  return method_;
+}
+
 bool Simulator::Impl::StepperUse::change_method() {
   std::string problem;
   Stepper* other = choose_stepper(problem);

@@ -13,11 +13,14 @@
 
 namespace saltus {
 
+static bool is_series(const Trajectory::Step& step) {
+  return step.method == Method::taylor;
+}
+
 bool AdjointRun::add_integral(const RunLeg& leg, RecordedPath& path, Gradient& integrand) {
   Quadrature quadrature({1e-3 * options_.atol}, 0.1 * options_.rtol);
   bool good = true;
-  for (const Trajectory::Step& step : *leg.steps) {
-    if (leg.contact && &step == &leg.steps->back()) break;
+  for (const Trajectory::Step& step : leg.own_steps()) {
     quadrature.add(step.polynomial.t0, step.t_end, [&](double t, std::span<double> out) {
       const LinearPoint* const point = path.at(t);
       if (!point) {
@@ -42,8 +45,7 @@ bool AdjointRun::integrate_back(const RunLeg& leg, RecordedPath& path) {
   const bool is_explicit = path.point().mode().is_explicit();
   if (!integrand && is_explicit && follow_back(leg, path)) return true;
   // series are long steps of equations that are not stiff: methods of high order follow them better
-  const bool series = is_explicit ? options_.method == Method::taylor
-                                  : series_tableau_of(options_.method, leg.steps->front()) != nullptr;
+  const bool series = std::ranges::all_of(leg.own_steps(), &is_series);
   if (!series && !(is_explicit && integrand)) return step_back(leg, path, integrand);
   const Covector function = function_;
   const std::vector<int> held = path.point().held();
@@ -64,8 +66,7 @@ bool AdjointRun::integrate_smoothly(const RunLeg& leg, RecordedPath& path, Gradi
   // between two places, where they are singular in between.
   constexpr double worse = 0.1;
   std::vector<double> places;  // where that is looked at; steps of high order are long
-  for (const Trajectory::Step& step : *leg.steps) {
-    if (leg.contact && &step == &leg.steps->back()) break;
+  for (const Trajectory::Step& step : leg.own_steps()) {
     const int parts = 1 + step.polynomial.degree / 3;
     for (int k = 0; k < parts; ++k)
       places.push_back(step.polynomial.t0 + (step.t_end - step.polynomial.t0) * k / parts);
@@ -94,14 +95,15 @@ bool AdjointRun::integrate_smoothly(const RunLeg& leg, RecordedPath& path, Gradi
 
 /// The transposed of the steps that an explicit method has made. False: there are none, or they are too long.
 bool AdjointRun::follow_back(const RunLeg& leg, RecordedPath& path) {
-  const Tableau* const tableau = tableau_of(options_.method, leg.steps->front());
-  if (!tableau || options_.method == Method::taylor) return false;
+  const std::span<const Trajectory::Step> made = leg.own_steps();
+  const auto by_another = [&](const Trajectory::Step& step) { return step.method != made.front().method; };
+  const Tableau* const tableau = tableau_of(made);
+  if (!tableau || is_series(made.front()) || std::ranges::any_of(made, by_another)) return false;
   auto& system = dynamic_cast<RecordedSystem&>(model_.system(leg.mode));
   const double rtol = options_.rtol_each.empty() ? options_.rtol : *std::ranges::min_element(options_.rtol_each);
   DiscreteAdjoint steps(tools_.code().tangents(model_, leg.mode, system), system, *tableau, rtol);
   DiscreteAdjoint::Function function{function_.held, function_.data};
-  const std::size_t count = leg.steps->size() - (leg.contact ? 1 : 0);
-  if (!steps.pull(std::span(*leg.steps).first(count), leg.to, leg.from, function) || !path.at(leg.from)) return false;
+  if (!steps.pull(made, leg.to, leg.from, function) || !path.at(leg.from)) return false;
   result_.steps += steps.steps();
   function_.held = std::move(function.x);
   function_.data = std::move(function.data);

@@ -479,16 +479,10 @@ bool ForwardRun::follow_steps(const RunLeg& leg) {
   if (now_.constrained) mode = now_.constrained;
   auto flow =
       std::make_unique<TangentFlow>(mode, now_.values, *leg.steps, from, now_.constrained ? now_.unknowns : in_lanes());
-  const Tableau* tableau = now_.constrained ? series_tableau_of(options_.method, leg.steps->front())
-                                            : tableau_of(options_.method, leg.steps->front());
-  // a run with matrices may have gone over to an implicit method on the way
-  if (tableau && now_.work && result_->trajectory.statistics().factorisations > 0 &&
-      too_long_for(*tableau, *now_.system, *leg.steps, tolerance.rtol))
-    tableau = nullptr;
-  const std::string why = flow->advance(leg.to, tableau, tolerance, options_.max_steps);
+  const std::string why = flow->advance(leg.to, tableau_of(leg.own_steps()), tolerance, options_.max_steps);
   if (!why.empty()) return fail(flow->t(), "the derivatives cannot be integrated: " + why);
   now_.t = leg.to;
-  const Trajectory::Step& last = leg.contact ? *(leg.steps->end() - 2) : leg.steps->back();
+  const Trajectory::Step& last = leg.own_steps().back();
   std::vector<double> s(flow->s().begin(), flow->s().end());
   if (now_.constrained) {
     SolutionPath path(*leg.steps);

@@ -43,15 +43,8 @@ class Reader {
   std::size_t event_ = 0, act_ = 0;
 };
 
-}  // namespace
-
-std::vector<double> value_at(const Trajectory::Step& step, double t) {
-  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables));
-  step.polynomial.evaluate(t, x);
-  return x;
-}
-
-const Tableau* tableau_of(Method method, const Trajectory::Step& step) {
+/// Null: the method is implicit.
+const Tableau* tableau_of(Method method) {
   switch (method) {
     case Method::dopri5:
       return &dormand_prince_5();
@@ -62,41 +55,27 @@ const Tableau* tableau_of(Method method, const Trajectory::Step& step) {
     case Method::dop853:
     case Method::taylor:
       return &dormand_prince_8();
-    case Method::automatic:  // an implicit one where it has found the mode to be stiff
-      return step.polynomial.degree == dormand_prince_8().dense_degree ? &dormand_prince_8() : &dormand_prince_5();
     default:
       return nullptr;
   }
 }
 
-bool too_long_for(const Tableau& tableau, RecordedSystem& system, std::span<const Trajectory::Step> steps,
-                  double rtol) {
-  const Trajectory::Step& longest =
-      *std::ranges::max_element(steps, {}, [](const auto& s) { return std::abs(s.t_end - s.polynomial.t0); });
-  const std::vector<double> x = value_at(longest, longest.polynomial.t0), end = value_at(longest, longest.t_end);
-  const std::size_t n = x.size(), width = tableau.c.size(), stages = static_cast<std::size_t>(tableau.stages);
-  const double h = longest.t_end - longest.polynomial.t0;
-  std::vector<double> k(n * stages), y = x;
-  for (std::size_t i = 0; i < stages; ++i) {
-    for (std::size_t j = 0; j < n && i > 0; ++j) {
-      double sum = 0.0;
-      for (std::size_t l = 0; l < i; ++l) sum += tableau.a[i * width + l] * k[l * n + j];
-      y[j] = x[j] + h * sum;
-    }
-    system.rhs(longest.polynomial.t0 + tableau.c[i] * h, y, std::span(k).subspan(i * n, n));
-  }
-  // (the last stage has the values at the end)
-  for (std::size_t j = 0; j < n; ++j)
-    if (!(std::abs(y[j] - end[j]) <= 1e3 * rtol * (std::abs(end[j]) + system.nominal(static_cast<int>(j)))))
-      return true;
-  return false;
+}  // namespace
+
+std::vector<double> value_at(const Trajectory::Step& step, double t) {
+  std::vector<double> x(static_cast<std::size_t>(step.polynomial.variables));
+  step.polynomial.evaluate(t, x);
+  return x;
 }
 
-const Tableau* series_tableau_of(Method method, const Trajectory::Step& step) {
-  constexpr int least_degree = 10;  // no implicit method has steps of this degree
-  const bool series =
-      method == Method::taylor || (method == Method::automatic && step.polynomial.degree >= least_degree);
-  return series ? &dormand_prince_8() : nullptr;
+const Tableau* tableau_of(std::span<const Trajectory::Step> steps) {
+  const Tableau* found = nullptr;
+  for (const Trajectory::Step& step : steps) {
+    const Tableau* const tableau = tableau_of(step.method);
+    if (!tableau) return nullptr;
+    if (!found || tableau->order > found->order) found = tableau;
+  }
+  return found;
 }
 
 RunRecord::RunRecord(const CompiledModel& model, const SimulateOptions& options)

@@ -33,6 +33,11 @@ struct RunLeg {
   RunInstant end;
   /// Infinitely many resets begin at `to`, and are over here: the last of the steps leads over them.
   std::optional<RunInstant> contact;
+
+  /// Those in which the mode moved by its equations.
+  std::span<const Trajectory::Step> own_steps() const {
+    return std::span(*steps).first(steps->size() - (contact ? 1 : 0));
+  }
 };
 
 /// A part of a run that can be made again with the same bits.
@@ -65,16 +70,9 @@ struct RunRecord {
   void find_legs();
 };
 
-/// The explicit method whose steps a run has in an explicit mode; null: it has an implicit one.
-const Tableau* tableau_of(Method method, const Trajectory::Step& step);
-
-/// Whether steps of an explicit mode are too long for an explicit method: where it would make the longest of them, it
-/// comes to another end.
-bool too_long_for(const Tableau& tableau, RecordedSystem& system, std::span<const Trajectory::Step> steps, double rtol);
-
-/// The explicit method that follows the steps of a run in a mode that is not explicit: where these are series, and
-/// long. Null: implicit methods have made them.
-const Tableau* series_tableau_of(Method method, const Trajectory::Step& step);
+/// The explicit method that follows these steps: the one that made them, and one of high order for series. Null: an
+/// implicit method made some of them.
+const Tableau* tableau_of(std::span<const Trajectory::Step> steps);
 
 /// The variables of a mode at a time within a step.
 std::vector<double> value_at(const Trajectory::Step& step, double t);

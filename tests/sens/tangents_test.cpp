@@ -49,6 +49,30 @@ TEST(Tangents, GrowWhileTheSolutionStandsStill) {
   }
 }
 
+// The derivatives follow the steps with the method that made them, whatever `method` says of other modes. Without
+// control nothing else would show that a method of order 3 goes along steps of order 8.
+TEST(Tangents, FollowTheMethodThatMadeTheSteps) {
+  Model m("swing");
+  const Expr w = m.parameter("w", 2.0), x = m.variable("x", 1.0), v = m.variable("v", 0.0);
+  ExplicitMode only = m.mode("only");
+  only.equation(der(x) == v);
+  only.equation(der(v) == -w * w * x);
+  const double T = 10.0, exact = -T * std::sin(2.0 * T);
+  for (const Method made : {Method::dop853, Method::dopri5, Method::rodas5p})
+    for (const Method other : {Method::bs3, Method::automatic, Method::dop853}) {
+      SCOPED_TRACE(std::string(to_string(made)) + ", not " + std::string(to_string(other)));
+      SimulateOptions options = with(other, T, 1e-9);
+      options.mode_methods = {{"only", made}};
+      const SensitivityRun run = simulate_with_sensitivities(m, {"w"}, options, {.control = false});
+      ASSERT_EQ(run.why(), "");
+      for (const Trajectory::Step& step : run.trajectory().segments().front().steps) EXPECT_EQ(step.method, made);
+      EXPECT_NEAR(run.final("x", "w"), exact, 1e-6);
+      const FunctionalGradient g = gradient(m, final_value("x"), {"w"}, options);
+      ASSERT_EQ(g.why, "");
+      EXPECT_NEAR(g.by("w"), exact, 1e-6);
+    }
+}
+
 // Without a test of their errors derivatives take the steps of the run, which are much too long for them here.
 TEST(Tangents, WithoutControlTakeTheStepsOfTheRun) {
   Model m("still");

@@ -3,6 +3,7 @@
 
 #include <saltus/base/status.hpp>
 #include <saltus/dae/hybrid_system.hpp>
+#include <saltus/hybrid/methods.hpp>
 #include <saltus/step/dense_polynomial.hpp>
 #include <saltus/step/stepper.hpp>
 
@@ -102,6 +103,7 @@ class Trajectory {
     DensePolynomial polynomial;
     double t_end;
     bool proved = true;  ///< all crossings up to t_end are known for certain; false: only likely
+    Method method = Method::automatic;  ///< made the step; automatic: a line, over infinitely many resets for example
   };
   struct Segment {
     int mode = 0;              ///< its number, see Trajectory::mode

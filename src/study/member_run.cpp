@@ -39,6 +39,7 @@ MemberRun::MemberRun(const StudyPlan& plan, const StudyLayout& layout, std::shar
 SimulateOptions MemberRun::options() {
   SimulateOptions o = plan_.simulate;
   o.keep_steps = o.keep_event_values = true;
+  if (plan_.sampling.at == SampleAt::section) o.local_events_from = -1;  // the run may end at any event
   o.progress = [this](const Progress&) {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
     if (passed.count() > plan_.member_seconds) out_of_time_ = true;
@@ -160,12 +161,21 @@ bool MemberRun::look() {
 }
 
 void MemberRun::see_event(const Event& event) {
-  const auto growth = [&](std::size_t variable) {
-    return variable < event.after.size() ? event.after[variable] - event.before[variable] : 0.0;
-  };
+  const auto counts = [](const Collector& c) { return c.what == Collect::count || c.what == Collect::first; };
+  const std::vector<double>*from = &event.before, *to = &event.after;
+  if (plan_.sampling.at != SampleAt::section && std::ranges::none_of(plan_.collect, counts)) return;
+  if (event.t == seen_whole_) return;
+  std::vector<double> before, after;
+  if (from->empty()) {  // an event in a part of a large model: the first one at a time shows all of them
+    seen_whole_ = event.t;
+    before = simulator_->trajectory().before(event.t);
+    after = simulator_->trajectory().at(event.t);
+    from = &before;
+    to = &after;
+  }
+  const auto growth = [&](std::size_t variable) { return (*to)[variable] - (*from)[variable]; };
   for (std::size_t k = 0; k < plan_.collect.size(); ++k) {
-    const Collect what = plan_.collect[k].what;
-    if ((what != Collect::count && what != Collect::first) || !in_window(event.t)) continue;
+    if (!counts(plan_.collect[k]) || !in_window(event.t)) continue;
     const double more = growth(layout_.variables[k]);
     counts_[k] += more;
     if (more != 0.0 && std::isnan(firsts_[k])) firsts_[k] = event.t;
@@ -173,7 +183,7 @@ void MemberRun::see_event(const Event& event) {
   if (plan_.sampling.at != SampleAt::section || growth(static_cast<std::size_t>(layout_.sampling_variable)) == 0.0)
     return;
   ++seen_;
-  if (seen_ > plan_.sampling.transient) keep_sample(event.after);
+  if (seen_ > plan_.sampling.transient) keep_sample(*to);
   if (seen_ == plan_.sampling.transient) window_ = event.t;
 }
 

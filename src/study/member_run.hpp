@@ -66,6 +66,7 @@ class MemberRun {
   bool out_of_time_ = false;
 
   std::int64_t seen_ = 0, kept_ = 0;                // samples
+  double seen_whole_ = std::numeric_limits<double>::quiet_NaN();  // the time of events that were seen together
   double window_ = 0.0;                             // where the part begins that is collected
   double before_ = 0.0;                             // up to where steps have been seen
   std::size_t segment_ = 0, step_ = 0, event_ = 0;  // the next ones to be seen

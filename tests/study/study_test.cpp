@@ -28,6 +28,35 @@ std::string refusal(const Model& model, const StudyPlan& plan, const StudyOption
   return {};
 }
 
+// Heaters that switch at 21 and at 19.5, each in a part of its own: events in parts have no values of variables. The
+// first one is at the time at which T = E + (20 - E) exp(-0.3 t) with E = 3 + 10/0.3 reaches 21.
+TEST(Collectors, CountEventsInPartsOfLargeModels) {
+  Model m("thermostats");
+  const Expr loss = m.parameter("loss", 0.3);
+  for (int i = 0; i < 250; ++i) {
+    const std::string number = std::to_string(i);
+    const Expr T = m.variable("T" + number, 20.0, {.fixed = true});
+    const Expr on = m.discrete("on" + number, 1.0), n = m.discrete("n" + number, 0.0);
+    m.equation(der(T) == 10.0 * on - (loss + 0.001 * i) * (T - 3.0));
+    m.when(T > 21.0).assign(on, 0.0).assign(n, m.pre(n) + 1.0);
+    m.when(T < 19.5).assign(on, 1.0);
+  }
+  const double limit = 3.0 + 10.0 / 0.3, first = -std::log((21.0 - limit) / (20.0 - limit)) / 0.3;
+  for (const std::int64_t local_events_from : {-1, 0}) {
+    SCOPED_TRACE(local_events_from);
+    StudyPlan plan{.axes = {{"loss", 0.3, 0.31, 2}},
+                   .simulate = {.stop = 3.0, .rtol = 1e-9, .atol = 1e-9, .local_events_from = local_events_from},
+                   .collect = {{Collect::count, "n0"}, {Collect::first, "n0"}, {Collect::final_value, "n0"}}};
+    const StudyResult result = run_study(m, plan);
+    EXPECT_GT(result.values("final(n0)").front(), 3.0);
+    EXPECT_EQ(result.values("count(n0)"), result.values("final(n0)"));
+    EXPECT_NEAR(result.values("first(n0)").front(), first, 1e-7);
+    plan.sampling = {.at = SampleAt::section, .variable = "n0", .transient = 1, .keep = 2};
+    plan.collect = {{Collect::sample, "T0"}};
+    for (const double T : run_study(m, plan).values("T0")) EXPECT_NEAR(T, 21.0, 1e-7);
+  }
+}
+
 // x = exp(-a t) on [0, 2]: extrema at the ends, mean (1 - exp(-2a))/(2a). The tolerance of the run is 1e-9; the mean of
 // an error is not larger than the error.
 TEST(Collectors, AgreeWithExactValuesOfASmoothRun) {

@@ -433,7 +433,8 @@ bool ImportedFmu::can_stay_on_surfaces(const Mode& mode) {
 }
 
 double ImportedFmu::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) {
-  if (direction < 0) return -std::numeric_limits<double>::infinity();
+  if (direction < 0)
+    throw UsageError(name() + ": the time of an FMU runs forwards only; choose a stop time after the start");
   double next = std::numeric_limits<double>::infinity();
   if (const auto& own = impl_->saved.at(impl_->id(mode)).next_time; own && *own > t) next = *own;
   for (const InputInfo& input : impl_->inputs)

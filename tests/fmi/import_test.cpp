@@ -90,6 +90,16 @@ TEST_P(Import, a_foreign_relay_slides) {
   EXPECT_LT(result.statistics().steps, 200);
 }
 
+TEST_P(Import, runs_backwards_are_refused) {
+  const ForeignFile file(stair, GetParam());
+  try {
+    run(file.path(), -3.0);
+    FAIL() << "not refused";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("runs forwards only"), std::string::npos) << error.what();
+  }
+}
+
 TEST_P(Import, inputs_move_along_lines_and_jump) {
   const ForeignFile file(feedthrough, GetParam());
   // u rises to 1 at t = 1, stays, and falls to 0 at once at t = 2

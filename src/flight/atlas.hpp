@@ -20,6 +20,11 @@ constexpr int departure(int guard, int side) {
   return 2 * guard + (side > 0 ? 1 : 0);
 }
 
+/// The guard of such a number.
+constexpr int guard_of(int departure) {
+  return departure / 2;
+}
+
 /// What happens when guards leave a mode. Several edges may begin alike: a surface is crossed, or slid along.
 struct AtlasEdge {
   std::vector<int> departures;  ///< of the guards that fire, increasing; several: clocks that fall due together

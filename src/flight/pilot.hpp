@@ -59,6 +59,10 @@ class Pilot {
                    std::span<const double> x_before, std::span<const double> x_after);
   /// The guards that an edge names, for the slopes of its events.
   void describe(AtlasPlace edge, const std::vector<int>& fired);
+  /// The guards and sides with which the events on an edge begin, see departure().
+  const std::vector<int>& departures(AtlasPlace edge) const {
+    return atlas_.modes()[static_cast<std::size_t>(edge.mode)].edges[static_cast<std::size_t>(edge.edge)].departures;
+  }
   /// Begins a flight in steps of this method. Code is made of what has been learned, some times at most; then nothing
   /// more is learned. False: the mode or the point is not one that can be flown from.
   bool take_off(FlightMethod method, double t, const Mode& mode, std::span<const double> x, double step);

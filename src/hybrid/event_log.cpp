@@ -52,10 +52,12 @@ EventLog::EventLog(const EventLog& other)
 bool EventLog::equal(const StoredShape& stored, const EventShape& shape, const EventNumbers& numbers) const {
   const auto integers = std::span(shape_integers_).subspan(stored.integers);
   const auto begins_with = [](auto list, auto part) { return std::equal(part.begin(), part.end(), list.begin()); };
-  return stored.kind == shape.kind && stored.guards == shape.guards.size() && stored.actions == shape.actions.size() &&
+  return stored.kind == shape.kind && stored.guards == shape.guards.size() &&
+         stored.causes == shape.causes.size() && stored.actions == shape.actions.size() &&
          stored.slopes_before == numbers.slope_before.size() && stored.slopes_after == numbers.slope_after.size() &&
          stored.values == numbers.before.size() && stored.weights == numbers.weights.size() && stored.message == shape.message &&
          begins_with(integers, shape.guards) && begins_with(integers.subspan(stored.guards), shape.directions) &&
+         begins_with(integers.subspan(2 * stored.guards), shape.causes) &&
          begins_with(std::span(actions_).subspan(stored.action), shape.actions);
 }
 
@@ -63,10 +65,12 @@ std::int32_t EventLog::store_shape(const EventShape& shape, const EventNumbers& 
   const auto size = [](const auto& values) { return static_cast<std::uint32_t>(values.size()); };
   for (std::size_t id = shapes_.size(), looked = 0; id-- > 0 && looked < few; ++looked)
     if (equal(shapes_[id], shape, numbers)) return static_cast<std::int32_t>(id);
-  shapes_.push_back({shape.kind, size(shape.guards), size(shape.actions), shape_integers_.size(), actions_.size(),
-                     std::string(shape.message), size(numbers.slope_before), size(numbers.slope_after), size(numbers.before), size(numbers.weights)});
+  shapes_.push_back({shape.kind, size(shape.guards), size(shape.causes), size(shape.actions), shape_integers_.size(),
+                     actions_.size(), std::string(shape.message), size(numbers.slope_before),
+                     size(numbers.slope_after), size(numbers.before), size(numbers.weights)});
   append(shape_integers_, shape.guards);
   append(shape_integers_, shape.directions);
+  append(shape_integers_, shape.causes);
   actions_.insert(actions_.end(), shape.actions.begin(), shape.actions.end());
   return static_cast<std::int32_t>(shapes_.size()) - 1;
 }
@@ -139,6 +143,7 @@ EventLog::Stored EventLog::stored(std::size_t event) const {
   stored.mode_after = parts.mode_after;
   stored.guards = integers.first(shape.guards);
   stored.directions = integers.subspan(shape.guards, shape.guards);
+  stored.causes = integers.subspan(2 * shape.guards, shape.causes);
   stored.actions = std::span(actions_).subspan(shape.action, shape.actions);
   return stored;
 }

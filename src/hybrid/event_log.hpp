@@ -36,6 +36,9 @@ struct EventShape {
   std::span<const int> guards = {}, directions = {};
   std::span<const std::string_view> actions = {};
   std::string_view message = {};
+  /// The guards with which the event began, by their numbers in the system of the mode before: those that crossed, or
+  /// fell due. Others fired because of what these did. Empty: no guard began it, or it is not known (events in parts).
+  std::span<const int> causes = {};
 };
 
 /// Where the log keeps the shape of an event, its modes included.
@@ -78,7 +81,7 @@ class EventLog {
     double t;
     EventKind kind;
     int mode_before, mode_after;  ///< their numbers in modes()
-    std::span<const int> guards, directions;
+    std::span<const int> guards, directions, causes;  ///< see EventShape
     std::span<const std::string> actions;
   };
   /// The event at a position below size().
@@ -103,8 +106,8 @@ class EventLog {
   };
   struct StoredShape {
     EventKind kind;
-    std::uint32_t guards, actions;
-    std::size_t integers, action;  // where its parts begin: guards and directions; actions
+    std::uint32_t guards, causes, actions;
+    std::size_t integers, action;  // where its parts begin: guards, directions and causes; actions
     std::string message;
     std::uint32_t slopes_before, slopes_after, values, weights;  // how many numbers an event has
 

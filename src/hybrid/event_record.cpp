@@ -7,9 +7,14 @@
 #include <cmath>
 #include <utility>
 
+#include "hybrid/run_access.hpp"
 #include "hybrid/short_lists.hpp"
 
 namespace saltus {
+
+const EventLog& RunAccess::events(const Trajectory& trajectory) {
+  return Simulator::Impl::log_of(trajectory);
+}
 
 [[gnu::hot]] EventNumbers Simulator::Impl::EventRecord::settled_numbers() {
   const std::vector<int>& fired = run.instant.fired();
@@ -65,9 +70,17 @@ namespace saltus {
                                .guards = fired,
                                .directions = run.instant.fired_direction(),
                                .actions = transition.fired,
-                               .message = message_of_settled()},
+                               .message = message_of_settled(),
+                               .causes = settled_causes()},
                               numbers);
   if (on_edge) *on_edge = tag;
+}
+
+std::span<const int> Simulator::Impl::EventRecord::settled_causes() {
+  for (const int k : run.also_zero)
+    if (contains(run.instant.fired(), k)) run.causes.push_back(k);
+  run.also_zero.clear();
+  return run.causes;
 }
 
 std::string Simulator::Impl::EventRecord::message_of_settled() {

@@ -201,12 +201,15 @@ void Simulator::Impl::FlightUse::record() {
       shape.tag = log.add(shape.tag, number_, after, numbers);
     } else {
       actions_.assign(shape.actions.begin(), shape.actions.end());
+      std::vector<int> causes;
+      for (const int departure : pilot_->departures(event.edge)) causes.push_back(guard_of(departure));
       shape.tag = log.add({.kind = shape.kind,
                            .mode_before = now_,
                            .mode_after = &after,
                            .guards = shape.guards,
                            .directions = shape.directions,
-                           .actions = actions_},
+                           .actions = actions_,
+                           .causes = causes},
                           numbers);
     }
     shape.version = version_;

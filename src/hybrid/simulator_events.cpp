@@ -69,6 +69,8 @@ namespace saltus {
   } else {
     keep_state();
   }
+  causes.assign(1, guard);
+  also_zero.clear();
   instant.begin(*mode_left);
   instant.doubt().time_scale = time_scale();
   if (!edges.follow(guard, {.t = t, .mode = mode_left, .x = state_before, .xp = slope_before})) return false;
@@ -82,6 +84,7 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   stepper->forget_dense();
   observation.observe(values_before);
   keep_state();
+  find_causes(by_guard, by_time);
   instant.begin(mode_before);
   instant.doubt().time_scale = time_scale();
   instant.place_dormant(t);
@@ -100,6 +103,27 @@ void Simulator::Impl::handle_event(bool by_guard, bool by_time, double step_size
   if (!(noticed ? instant.settle(arrival) : instant.pass_by(arrival))) return ending.end(instant.failure());
   if (noticed) edges.learn();
   leave_event(by_time, step_size);
+}
+
+void Simulator::Impl::find_causes(bool by_guard, bool by_time) {
+  causes.clear();
+  also_zero.clear();
+  const auto begins = [&](int k) {
+    const bool of_family = k < instant.family_guards;
+    if (of_family && hybrid->guards()[static_cast<std::size_t>(k)].same_as >= 0) return;
+    if (!contains(causes, k)) causes.push_back(k);
+  };
+  if (by_guard) std::ranges::for_each(located.guards, begins);
+  if (by_time) std::ranges::for_each(time_guards, begins);
+  const std::vector<double>& noise = instant.doubt().noise;
+  resize(g_then, static_cast<std::size_t>(system->structure().guards));
+  system->guards(t, x, xp, g_then);
+  const auto family = static_cast<std::size_t>(instant.family_guards);
+  const std::size_t count = std::min({noise.size(), g_then.size(), watch.size(), family});
+  for (std::size_t k = 0; k < count; ++k)
+    if (watch[k].side != 0 && watch[k].known_root == 0 && std::abs(g_then[k]) <= noise[k] &&
+        hybrid->guards()[k].same_as < 0 && !contains(causes, static_cast<int>(k)))
+      also_zero.push_back(static_cast<int>(k));
 }
 
 [[gnu::hot]] void Simulator::Impl::leave_event(bool by_time, double step_size) {

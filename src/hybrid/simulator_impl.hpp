@@ -140,6 +140,8 @@ struct Simulator::Impl {
   // workspace of events
   std::vector<double> state_before, slope_before, x_then, xp_then, g_then, guard_slopes;
   std::vector<double> values_before, values_after, slopes_before, slopes_after, weights;
+  std::vector<int> causes;     // see EventShape
+  std::vector<int> also_zero;  // guards of the family that are zero where the event begins, and no causes so far
   Mode mode_before;
   const Mode* mode_left = &mode_before;  // that, or one that was the same
 
@@ -149,6 +151,8 @@ struct Simulator::Impl {
   std::span<const double> absolute_tolerances() const {
     return options.atol_each.empty() ? std::span(&options.atol, 1) : std::span(options.atol_each);
   }
+
+  static const EventLog& log_of(const Trajectory& trajectory) { return *trajectory.events_; }
 
   /// Called with each event instead of recording it; null: the result records them.
   std::function<void(const EventShape&, const EventNumbers&)> event_sink;
@@ -244,6 +248,8 @@ struct Simulator::Impl {
   void keep_state();
   /// The state before an event is `mode`, `t`, `x`, `xp`.
   void handle_event(bool by_guard, bool by_time, double step_size);
+  /// Which guards begin the event, and which others are zero there within the noise of the point.
+  void find_causes(bool by_guard, bool by_time);
   /// The same, and what goes before it, for a guard that crosses as it has crossed before. False: it has not, and
   /// nothing has changed.
   bool repeat_event(bool by_time, double step_size);
@@ -367,6 +373,8 @@ struct Simulator::Impl {
 
    private:
     EventNumbers settled_numbers();
+    /// Those with which the event has begun, and those that have fired and were zero there.
+    std::span<const int> settled_causes();
     void record_touch(const PendingTouch& touch);
 
     Impl& run;

@@ -125,7 +125,7 @@ bool AdjointRun::pass_back(const RunLeg& leg, RecordedPath& path) {
     return result;
   };
   const double length = leg.end.time_scale;
-  const EventCauses causes = find_causes(model_, leg.mode, events, leg.end, rate, options_.rtol);
+  const EventCauses causes = find_causes(model_, leg.mode, leg.end, rate, options_.rtol);
   if (!causes.why.empty()) return fail(t, causes.why);
   // what each of the guards makes of the time: a function of the changes before the event
   std::vector<Covector> times;

@@ -183,7 +183,7 @@ bool AdjointRun::check_touches(const RunLeg& leg) {
   const std::vector<Event>& events = record_->trajectory.events();
   for (std::size_t e = leg.first_touch; e < leg.end.last_event; ++e) {
     if (events[e].kind != EventKind::touch) continue;
-    const TouchedGuard what = touched_guard(model_, leg.mode, events[e]);
+    const TouchedGuard what = touched_guard(model_, leg.mode, record_->trajectory, e);
     if (what.acts)
       return fail(events[e].t, fmt::format("'{}' is only touched (grazing), and something happens where it is crossed: "
                                            "the derivative does not exist",

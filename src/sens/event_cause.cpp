@@ -4,10 +4,11 @@
 #include <saltus/expr/derivative.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
-#include <optional>
 
+#include "hybrid/run_access.hpp"
 #include "model/model_access.hpp"
 #include "sens/tangent_stepper.hpp"
 
@@ -27,24 +28,19 @@ double GuardRate::steepness() const {
 
 namespace {
 
-/// Numbers, in the system of the mode, of the functions that may have made the guard of an event fire. A surface on
-/// which the solution stays is left where a weight reaches its end, or a force vanishes; other guards that lie on it
-/// say nothing.
-std::vector<int> functions_of(const CompiledModel& model, const Mode& mode, const Event& event, std::size_t guard) {
-  std::vector<int> exits, result, others;
-  if (mode.on_surfaces()) model.exit_guards(mode, exits);
-  for (int k = 0; k < static_cast<int>(model.guards().size()); ++k) {
-    const GuardInfo& info = model.guards()[static_cast<std::size_t>(k)];
-    if (info.name != event.guards[guard] || info.where != event.where[guard]) continue;
-    const auto slides = std::ranges::find(mode.sliding, k), rests = std::ranges::find(mode.contacts, k);
-    if (slides != mode.sliding.end())  // the field on the other side takes over
-      result.push_back(exits[static_cast<std::size_t>(slides - mode.sliding.begin())] + (event.direction[guard] > 0));
-    else if (rests != mode.contacts.end())
-      result.push_back(exits[mode.sliding.size() + static_cast<std::size_t>(rests - mode.contacts.begin())]);
-    else
-      others.push_back(k);
-  }
-  return result.empty() ? others : result;
+/// The name of a guard of the system of a mode. One that ends the stay on a surface has the name of that surface.
+const std::string& name_of(const CompiledModel& model, const Mode& mode, int guard) {
+  const auto& guards = model.guards();
+  if (guard < static_cast<int>(guards.size())) return guards[static_cast<std::size_t>(guard)].name;
+  std::vector<int> exits;
+  model.exit_guards(mode, exits);
+  std::size_t place = 0;
+  const auto ends_the_stay = [&](std::size_t k) {
+    return guard == exits[k] || (k < mode.sliding.size() && guard == exits[k] + 1);  // a slide has two
+  };
+  while (!ends_the_stay(place)) ++place;
+  const int surface = place < mode.sliding.size() ? mode.sliding[place] : mode.contacts[place - mode.sliding.size()];
+  return guards[static_cast<std::size_t>(surface)].name;
 }
 
 /// Whether expressions read one of the relations of a guard.
@@ -109,43 +105,26 @@ bool crossing_acts(const CompiledModel& model, const Mode& mode, int guard) {
                          ModelAccess::guards(model).guards()[static_cast<std::size_t>(guard)]);
 }
 
-TouchedGuard touched_guard(const CompiledModel& model, const Mode& mode, const Event& touch) {
-  TouchedGuard result{.name = touch.guards.empty() ? "" : touch.guards.front()};
-  for (std::size_t k = 0; k < model.guards().size() && result.guard < 0; ++k)
-    if (model.guards()[k].name == result.name && model.guards()[k].where == touch.where.front())
-      result.guard = static_cast<int>(k);
-  if (result.guard >= 0) result.acts = crossing_acts(model, mode, result.guard);
+TouchedGuard touched_guard(const CompiledModel& model, const Mode& mode, const Trajectory& run, std::size_t event) {
+  const EventLog::Stored touch = RunAccess::events(run).stored(event);
+  assert(touch.kind == EventKind::touch && touch.guards.size() == 1);
+  TouchedGuard result{.guard = touch.guards.front()};
+  result.name = model.guards()[static_cast<std::size_t>(result.guard)].name;
+  result.acts = crossing_acts(model, mode, result.guard);
   return result;
 }
 
-EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std::vector<Event>& events,
-                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double rtol) {
+EventCauses find_causes(const CompiledModel& model, const Mode& mode, const RunInstant& instant,
+                        const std::function<GuardRate(int)>& rate, double rtol) {
   EventCauses result;
-  std::vector<GuardCause> candidates;
-  for (std::size_t e = instant.first_event; e < instant.last_event; ++e)
-    for (std::size_t g = 0; g < events[e].guards.size(); ++g) {
-      if (events[e].kind == EventKind::touch) continue;
-      std::optional<GuardCause> nearest;
-      const std::vector<int> functions = functions_of(model, mode, events[e], g);
-      if (functions.empty())
-        return {.why = fmt::format("the function of the guard '{}' is not known in the mode before the event",
-                                   events[e].guards[g])};
-      for (const int k : functions) {
-        GuardCause one{k, events[e].guards[g], rate(k)};
-        if (!nearest || one.rate.distance() < nearest->rate.distance()) nearest = std::move(one);
-      }
-      if (nearest) candidates.push_back(std::move(*nearest));
-    }
-  if (candidates.empty()) return result;
-  std::ranges::sort(candidates, {}, [](const GuardCause& c) { return c.rate.distance(); });
-  // errors of the run and of the time itself
-  constexpr double rounding = 64.0 * std::numeric_limits<double>::epsilon();
-  const double near = std::max(
-      {10.0 * candidates.front().rate.distance(), 1e3 * rtol * instant.time_scale, rounding * std::abs(instant.t)});
+  if (instant.fired && instant.causes.empty()) return {.why = "it is not known which guard began the event"};
+  if (instant.more_causes) return {.why = "events follow each other without time in between"};
+  std::vector<GuardCause> causes;
+  for (const int k : instant.causes) causes.push_back({k, name_of(model, mode, k), rate(k)});
+  std::ranges::sort(causes, {}, [](const GuardCause& c) { return c.rate.distance(); });
   // an error of the relative size rtol moves the time by its size / slope, and the slope itself by bend / slope of that
   const double steep = std::sqrt(std::max(rtol, std::numeric_limits<double>::epsilon()));
-  for (GuardCause& one : candidates) {
-    if (one.rate.distance() > near) break;  // it fired because others did
+  for (GuardCause& one : causes) {
     const double relative = one.rate.steepness();
     if (!(relative > steep))
       return {.why =

@@ -32,15 +32,14 @@ struct GuardCause {
 };
 
 struct EventCauses {
-  std::string why;     ///< why the time of the event has no derivative; "" if it has
-  std::string remark;  ///< what to think of it
-  std::vector<GuardCause>
-      guards;  ///< that fired by themselves, the nearest to zero first; none: the time does not move
+  std::string why;                 ///< why the time of the event has no derivative; "" if it has
+  std::string remark;              ///< what to think of it
+  std::vector<GuardCause> guards;  ///< with which it began, the nearest to zero first; none: the time does not move
 };
 
 /// `mode`: before the event; `rate`: of a guard of its system there.
-EventCauses find_causes(const CompiledModel& model, const Mode& mode, const std::vector<Event>& events,
-                        const RunInstant& instant, const std::function<GuardRate(int)>& rate, double rtol);
+EventCauses find_causes(const CompiledModel& model, const Mode& mode, const RunInstant& instant,
+                        const std::function<GuardRate(int)>& rate, double rtol);
 
 /// The size that errors of a guard are relative to at the end of a leg of an explicit mode. Where the leg begins with
 /// the guard at zero, that is how far it goes from there, beside rounding errors. `size`: of its terms.
@@ -57,6 +56,7 @@ struct TouchedGuard {
   bool acts = false;  ///< something would happen if it were crossed: then there is no derivative behind the touch
 };
 
-TouchedGuard touched_guard(const CompiledModel& model, const Mode& mode, const Event& touch);
+/// `event`: the number of the touch among the events of the run.
+TouchedGuard touched_guard(const CompiledModel& model, const Mode& mode, const Trajectory& run, std::size_t event);
 
 }  // namespace saltus

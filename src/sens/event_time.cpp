@@ -50,7 +50,7 @@ bool ForwardRun::find_cause(const RunLeg& leg) {
   cause_ = {.time_change = std::vector<double>(directions_.size(), 0.0)};
   const double length = instant.time_scale;
   const EventCauses found = find_causes(
-      model_, now_.mode, result_->trajectory.events(), instant,
+      model_, now_.mode, instant,
       [&](int number) {
         GuardRate result = rate(guard(number), instant.t);
         result.size = size_over_leg(*now_.system, leg, number, result.size, options_.rtol);
@@ -123,8 +123,9 @@ bool ForwardRun::leave(const RunLeg& leg) {
 }
 
 /// A guard is touched: its time is that of an extremum, where the derivative of the guard by time vanishes.
-bool ForwardRun::pass_touch(const RunLeg& leg, const Event& touch) {
-  const TouchedGuard what = touched_guard(model_, leg.mode, touch);
+bool ForwardRun::pass_touch(const RunLeg& leg, std::size_t event) {
+  const Event& touch = result_->trajectory.events()[event];
+  const TouchedGuard what = touched_guard(model_, leg.mode, result_->trajectory, event);
   if (what.acts)
     return fail(touch.t, fmt::format("'{}' is only touched (grazing), and something happens where it is crossed: the "
                                      "derivative does not exist",

@@ -89,7 +89,6 @@ bool ForwardRun::begin() {
 }
 
 bool ForwardRun::walk() {
-  const std::vector<Event>& events = result_->trajectory.events();
   if (!begin()) return false;
   for (const RunLeg& leg : record_.legs) {
     const bool last = &leg == &record_.legs.back() && record_.problem.empty();
@@ -99,7 +98,7 @@ bool ForwardRun::walk() {
     if (first) mark_start();
     if (!integrate(leg)) return false;
     for (std::size_t e = leg.first_touch; e < leg.end.first_event; ++e)
-      if (!pass_touch(leg, events[e])) return false;
+      if (!pass_touch(leg, e)) return false;
     if (last && leg.end.empty()) {
       finish(false);
       return true;

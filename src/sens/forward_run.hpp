@@ -119,7 +119,7 @@ class ForwardRun {
   bool take_tail(const Trajectory::Step& tail, const RunInstant& contact);
   bool find_cause(const RunLeg& leg);
   bool pass_in_both_orders(double t);
-  bool pass_touch(const RunLeg& leg, const Event& touch);
+  bool pass_touch(const RunLeg& leg, std::size_t event);
   void finish(bool moving_end);
   double run_direction() const;
   void mark_one_sided(std::size_t direction, double t, const std::string& why);

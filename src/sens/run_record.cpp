@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "hybrid/run_access.hpp"
 #include "sens/run_pieces.hpp"
 
 namespace saltus {
@@ -15,15 +16,21 @@ namespace {
 class Reader {
  public:
   /// `sign`: -1 where time runs backwards.
-  Reader(const std::vector<Event>& events, const std::vector<Act>& acts, double sign)
-      : events_(events), acts_(acts), sign_(sign) {}
+  Reader(const Trajectory& run, const std::vector<Act>& acts, double sign)
+      : log_(RunAccess::events(run)), events_(run.events()), acts_(acts), sign_(sign) {}
 
   /// Those at a time. Touches before it are passed by.
   RunInstant at(double t, std::size_t& first_touch) {
     first_touch = event_;
     while (event_ < events_.size() && events_[event_].kind == EventKind::touch && missed(t)) ++event_;
     RunInstant result{.t = t, .first_event = event_, .last_event = event_, .first_act = act_, .last_act = act_};
-    while (event_ < events_.size() && events_[event_].t == t) result.last_event = ++event_;
+    for (; event_ < events_.size() && events_[event_].t == t; result.last_event = ++event_) {
+      const EventLog::Stored event = log_.stored(event_);
+      if (event.kind != EventKind::touch && !event.guards.empty()) result.fired = true;
+      if (event.causes.empty()) continue;
+      result.more_causes = !result.causes.empty();
+      if (!result.more_causes) result.causes.assign(event.causes.begin(), event.causes.end());
+    }
     while (act_ < acts_.size() && acts_[act_].t == t) result.last_act = ++act_;
     return result;
   }
@@ -37,6 +44,7 @@ class Reader {
   bool missed(double t) const { return event_ < events_.size() && (t - events_[event_].t) * sign_ > 0.0; }
 
  private:
+  const EventLog& log_;
   const std::vector<Event>& events_;
   const std::vector<Act>& acts_;
   double sign_;
@@ -105,7 +113,7 @@ RunRecord::RunRecord(const CompiledModel& model, WatchedRun&& run)
 
 void RunRecord::find_legs() {
   const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
-  Reader reader(trajectory.events(), acts, sign);
+  Reader reader(trajectory, acts, sign);
   std::size_t touches = 0;
   start = reader.at(trajectory.t_start(), touches);
   const std::vector<Trajectory::Segment>& segments = trajectory.segments();

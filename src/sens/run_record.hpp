@@ -19,7 +19,10 @@ struct RunInstant {
   double t = 0.0;
   std::size_t first_event = 0, last_event = 0;
   std::size_t first_act = 0, last_act = 0;
-  double time_scale = 0.0;  ///< the longest time that the run has spent in one mode so far
+  std::vector<int> causes = {};  ///< guards with which it began, by number in the system of the mode before
+  bool fired = false;            ///< there are guards that fired
+  bool more_causes = false;      ///< another event at this time has causes of its own
+  double time_scale = 0.0;       ///< the longest time that the run has spent in one mode so far
 
   bool empty() const { return first_event == last_event && first_act == last_act; }
 };

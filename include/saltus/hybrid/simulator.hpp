@@ -117,6 +117,7 @@ class Simulator {
   Trajectory take();
 
  private:
+  friend struct RunAccess;  // what other layers read of a run beside its trajectory
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,10 +1,9 @@
 #include "study/scouting.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 
+#include "hybrid/run_access.hpp"
 #include "model/model_access.hpp"
 #include "sens/watched_model.hpp"
 
@@ -12,40 +11,25 @@ namespace saltus {
 
 namespace {
 
-/// The guards with which an event began; none: it cannot be told.
-std::vector<int> departures_of(CompiledModel& member, const Mode& before, const Mode& after, const Event& event) {
+/// The guards with which an event began, and their sides: one guard, or clocks; none: it is not of that kind.
+std::vector<int> departures_of(const CompiledModel& member, const Mode& before, std::span<const int> causes) {
   const auto& guards = member.guards();
-  std::vector<int> due;
-  const double just_before = std::nextafter(event.t, -std::numeric_limits<double>::infinity());
-  const double next = member.next_time_event(before, just_before, +1, due);
-  if (std::abs(next - event.t) <= 4.0 * std::numeric_limits<double>::epsilon() * std::abs(event.t)) {
-    std::vector<int> result;
-    for (const int k : due) result.push_back(departure(k, member.side(before, k)));
-    std::ranges::sort(result);
-    return result;
+  std::vector<int> result;
+  std::size_t clocks = 0;
+  for (const int k : causes) {
+    const bool of_family = k < static_cast<int>(guards.size());
+    clocks += of_family && guards[static_cast<std::size_t>(k)].time_only;
+    result.push_back(departure(k, of_family ? member.side(before, k) : +1));
   }
-  if (event.kind == EventKind::slide_exit) {
-    std::vector<int> left, exits;
-    std::ranges::set_difference(before.sliding, after.sliding, std::back_inserter(left));
-    if (left.size() != 1 || before.sliding.size() != after.sliding.size() + 1 || !before.contacts.empty()) return {};
-    const auto place = std::ranges::find(before.sliding, left.front()) - before.sliding.begin();
-    member.exit_guards(before, exits);
-    // the solution goes to the side whose weight has become 1
-    const int weight = exits[static_cast<std::size_t>(place)];
-    return {departure(member.side(after, left.front()) > 0 ? weight + 1 : weight, +1)};
-  }
-  if (event.guards.empty()) return {};
-  const auto has_name = [&](const GuardInfo& g) { return g.same_as < 0 && g.name == event.guards.front(); };
-  if (std::ranges::count_if(guards, has_name) != 1) return {};
-  const int guard = static_cast<int>(std::ranges::find_if(guards, has_name) - guards.begin());
-  const int side = member.side(before, guard);
-  return side == 0 ? std::vector<int>{} : std::vector{departure(guard, side)};
+  std::ranges::sort(result);
+  return clocks == result.size() || (clocks == 0 && result.size() == 1) ? result : std::vector<int>{};
 }
 
 /// `places`: of each variable of the model, its place among those of the systems, or -1.
 void scout_event(Atlas& atlas, CompiledModel& member, const std::vector<int>& places, const Mode& before,
                  const Simulator& after, const std::vector<Act>& acts) {
   const Event& event = after.trajectory().events().back();
+  const EventLog& log = RunAccess::events(after.trajectory());
   switch (event.kind) {
     case EventKind::crossing:
     case EventKind::reset:
@@ -64,7 +48,7 @@ void scout_event(Atlas& atlas, CompiledModel& member, const std::vector<int>& pl
   atlas.learn(member, {.t = event.t,
                        .before = before,
                        .after = after.mode(),
-                       .departures = departures_of(member, before, after.mode(), event),
+                       .departures = departures_of(member, before, log.stored(log.size() - 1).causes),
                        .x_before = x_before,
                        .x_after = after.x().first(x_before.size()),
                        .acts = acts});

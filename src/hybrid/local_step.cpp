@@ -181,10 +181,16 @@ bool Simulator::Impl::LocalEvents::Work::run_part(int number, double from) {
     fine = !runner.over && runner.system->structure().explicit_ode && runner.chatter.episodes().empty();
     if (!fine || runner.t >= t1) break;
     until = write_foreign(part, *shape, runner.t, runner.mode);
-    if (foreign_jumps(part, runner.t)) {
+    // where an event of its own has just happened, a guard is at zero: a look from here might see it cross once more
+    const bool at_event = !fresh.events.empty() && runner.t - fresh.events.back().t <= sliver;
+    if (at_event && (!runner.bands.empty() || foreign_jumps(part, runner.t))) {
+      fine = false;
+    } else if (foreign_jumps(part, runner.t)) {
       settle_jump();
     } else {
-      fine = runner.go_on_in_mode(t1 - runner.t);
+      std::vector<GuardWatch> known;
+      if (at_event) known.assign(runner.watch.begin(), runner.watch.begin() + runner.instant.family_guards);
+      fine = runner.go_on_in_mode(t1 - runner.t, known);
       note_state(runner.t, runner.mode);
     }
   }

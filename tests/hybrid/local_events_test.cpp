@@ -467,5 +467,35 @@ TEST(LocalEvents, AModelOfOnePieceIsRunAsBefore) {
   EXPECT_EQ(run.statistics().local_events, 0);
 }
 
+// Equal cells switch together up to rounding errors: a neighbour changes some 1e-14 after an event of the cell's own,
+// when its guard is still at zero. That is no further crossing. Up to 21 in 1, down to 19 in 2, up in 2: two turns
+// until 6.
+TEST(LocalEvents, CellsThatSwitchTogetherSwitchOnce) {
+  constexpr int cells = 200;
+  Model m("thermostats");
+  std::vector<Expr> T, on, n;
+  for (int i = 0; i < cells; ++i) {
+    T.push_back(m.variable(name("T", i), 20.0));
+    on.push_back(m.discrete(name("on", i), 1.0));
+    n.push_back(m.discrete(name("n", i), 0.0));
+  }
+  for (std::size_t c = 0; c < cells; ++c) {
+    m.equation(der(T[c]) == 2.0 * on[c] - 1.0 + 0.1 * (T[c == 0 ? 0 : c - 1] - T[c]));
+    m.when(T[c] > 21.0).assign(on[c], 0.0).assign(n[c], m.pre(n[c]) + 1.0);
+    m.when(T[c] < 19.0).assign(on[c], 1.0);
+  }
+  for (const Method method : {Method::dopri5, Method::dop853}) {
+    SCOPED_TRACE(std::string(to_string(method)));
+    const Trajectory run = simulate(
+        m, {.stop = 6.0, .rtol = 1e-10, .atol = 1e-10, .method = method, .flights_after = -1, .local_events_from = 0});
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    EXPECT_GT(run.statistics().local_events, 0);
+    for (int i = 0; i < cells; ++i) {
+      EXPECT_EQ(run.at(6.0, name("n", i)), 2.0) << i;
+      EXPECT_NEAR(run.at(6.0, name("T", i)), 20.0, 1e-9) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace saltus

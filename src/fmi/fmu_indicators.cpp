@@ -96,13 +96,16 @@ bool ImportedFmu::Impl::switches_back(std::size_t before, std::size_t after, con
 
 void ImportedFmu::Impl::place_indicators(std::size_t number, double t, std::span<const double> x,
                                          std::span<const double> depth, std::span<const char> stays, Mode& mode) {
-  constexpr double same_depth = 4.0;
+  constexpr double same_depth = 4.0, at_once = 0.01;
   std::vector<double> z(indicators), later(indicators);
   if (indicators == 0 || !look_ahead(number, t, x, mode.discrete, z, later)) return;
   for (std::size_t k = 0; k < indicators; ++k) {
     const bool at_zero = z[k] == 0.0 || std::abs(z[k]) <= same_depth * depth[k];
-    const double value = at_zero ? later[k] - z[k] : z[k];
+    const double change = later[k] - z[k];
+    const double value = at_zero && std::abs(change) > std::abs(z[k]) ? change : z[k];
     if (value != 0.0 && !stays[k]) mode.locks[k] = value > 0.0 ? 1.0 : 0.0;
+    const double leaves = mode.locks[k] > 0.0 ? change : -change;
+    if (leaves > 0.0 && std::abs(z[k]) <= at_once * leaves) saved[number].zeros.push_back(k);
   }
 }
 

@@ -85,6 +85,9 @@ class FmuSystem final : public System {
     const std::span<double> z = g.first(owner_.indicators);
     if (!owner_.indicator_values(state_, t, x, numbers_, z))
       std::ranges::fill(z, std::numeric_limits<double>::quiet_NaN());
+    // runs know that a guard may be zero where they begin; a value beside it would have to be proved to have one sign
+    if (const SavedFmuState& s = owner_.saved.at(state_); s.t == t)
+      for (const std::size_t k : s.zeros) z[k] = 0.0;
     if (!slides()) return;
     const double u = weight(t, x);
     g[g.size() - 2] = u;

@@ -524,8 +524,14 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
     transition.terminate = true;
     transition.message = "the FMU has ended the run";
   }
+  // FMUs say that states have changed also where only their derivatives have
+  bool states_changed = false;
   if (outcome.states_changed && i.states > 0) {
+    const std::vector<double> given = x;
     i.fmu->states(x);
+    states_changed = x != given;
+  }
+  if (states_changed) {
     for (std::size_t j = 0; j < i.states; ++j) {
       if (!std::isfinite(x[j]))
         throw Error(fmt::format("the FMU sets the state '{}' to {} at t = {:.9g}", i.variables[j].name, x[j], input.t));
@@ -539,11 +545,12 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   i.saved.push_back(after);
   i.current = number;
   // an indicator that was crossed without a reset stays crossed, unless another function has taken its place
-  std::vector<char> stays(i.indicators, 0);
-  for (const int k : crossed)
-    stays[static_cast<std::size_t>(k)] =
-        !outcome.states_changed &&
-        (!i.about.saves_states || i.same_indicator(before, number, k, input.t, transition.x, mode.discrete));
+  std::vector<char> same(i.indicators, 0), stays(i.indicators, 0);
+  for (const int k : crossed) {
+    const auto place = static_cast<std::size_t>(k);
+    same[place] = !i.about.saves_states || i.same_indicator(before, number, k, input.t, transition.x, mode.discrete);
+    stays[place] = !states_changed && same[place];
+  }
   if (crossed.size() == 1 && i.about.saves_states && stays[static_cast<std::size_t>(crossed.front())] &&
       i.switches_back(before, number, input, transition.x, mode)) {
     i.saved[number].other_side[crossed.front()] = before;
@@ -553,9 +560,9 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   mode.discrete[0] = static_cast<double>(number);
   const std::vector<double> sides_before = mode.locks;
   i.place_indicators(number, input.t, transition.x, depth, stays, mode);
-  if (outcome.states_changed)
+  if (states_changed)
     for (const int k : crossed)
-      if (const auto place = static_cast<std::size_t>(k); mode.locks[place] != sides_before[place])
+      if (const auto place = static_cast<std::size_t>(k); same[place] && mode.locks[place] != sides_before[place])
         i.saved[number].rebounds[k] = sides_before[place];
   acknowledge();
   return true;

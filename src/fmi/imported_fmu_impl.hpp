@@ -25,6 +25,7 @@ struct SavedFmuState {
   std::optional<double> next_time = {};   ///< of the next time event
   bool ends_run = false;                  ///< the FMU has asked for the end of the run behind a step
   std::map<int, double> rebounds;         ///< by indicator: the side to which it went before a reset sent it back
+  std::vector<std::size_t> zeros;         ///< indicators that are zero at the event, up to rounding errors of its time
   std::map<int, std::size_t> other_side;  ///< by indicator: the state on its other side, if known
 };
 
@@ -119,8 +120,8 @@ struct ImportedFmu::Impl {
   /// Whether an indicator soon goes back from the side that the run has given it.
   bool rebounds(std::size_t number, int guard, double t, std::span<const double> x, const Mode& mode);
   /// Sides of all indicators behind an event. An indicator that is zero there, or no farther from
-  /// it than the point at which it was crossed (`depth`), has the side to which it goes. Those that stay
-  /// where they are keep theirs.
+  /// it than the point at which it was crossed (`depth`), has the side to which it goes, if it gets there a moment
+  /// later. Those that stay where they are keep theirs.
   void place_indicators(std::size_t number, double t, std::span<const double> x, std::span<const double> depth,
                         std::span<const char> stays, Mode& mode);
   /// How long it is to the next time event and to the next change of each input.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "fmi/exchange_limits.hpp"
@@ -58,19 +59,23 @@ ExchangedRun::ExchangedRun(const ExportedModel& model, const CompiledModel& comp
 }
 
 ExchangedRun::ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
-                           const SimulatorState& from, const ZenoWatch& resets)
+                           const SimulatorState& from, const Memory& memory)
     : model_(model),
       compiled_(std::make_shared<CompiledModel>(compiled)),
       settings_(settings),
       point_(from),
-      resets_(resets) {
+      lifts_(memory.lifts),
+      resets_(memory.resets) {
+  lifts_.resize(model.indicators().size());
   enter_mode();
 }
 
 void ExchangedRun::take(const Simulator& simulator) {
   point_ = simulator.state();
   point_.memory.clear();
+  settled_ = point_.mode;
   enter_mode();
+  lift_indicators();
 }
 
 void ExchangedRun::enter_mode() {
@@ -82,6 +87,7 @@ void ExchangedRun::enter_mode() {
   point_.x.resize(size, 0.0);
   point_.xp.resize(size, 0.0);
   evaluated_ = false;
+  last_field_.clear();
   const Structure& structure = system_->structure();
   const CharacteristicValues* values = nullptr;
   if (!structure.explicit_ode) {
@@ -92,16 +98,6 @@ void ExchangedRun::enter_mode() {
                         .first->second;
   }
   if (const std::string why = exchange_problem(structure, values, held_); !why.empty()) refuse_mode(why);
-  raised_.assign(model_.indicators().size(), 0.0);
-  if (!point_.mode.on_surfaces()) return;
-  constexpr double least = 1e-8;
-  std::vector<double> now(raised_.size());
-  std::vector<Position> positions;
-  raw_indicators(now);
-  compiled_->positions(point_.mode, positions);
-  for (std::size_t k = 0; k < now.size(); ++k)
-    if (on_surface(positions[static_cast<std::size_t>(model_.indicators()[k])]))
-      raised_[k] = std::max(0.0, least - now[k]);
 }
 
 void ExchangedRun::refuse_mode(const std::string& why) const {
@@ -141,6 +137,7 @@ void ExchangedRun::change_model(const CompiledModel& compiled) {
   compiled_ = std::make_shared<CompiledModel>(compiled);
   analyses_.clear();
   system_ = nullptr;
+  settled_.reset();
   enter_mode();
 }
 
@@ -152,6 +149,10 @@ void ExchangedRun::evaluate() {
   if (evaluated_) return;
   if (system_->structure().explicit_ode) {
     system_->rhs(point_.t, point_.x, point_.xp);
+    if (std::ranges::all_of(point_.xp, [](double v) { return std::isfinite(v); }))
+      last_field_ = point_.xp;
+    else
+      extend_field();
   } else {
     const CharacteristicValues& values = analyses_.at(system_->structure().id.number());
     if (!refine_in_place(*system_, point_.t, values, point_.x, point_.xp)) {
@@ -167,6 +168,21 @@ void ExchangedRun::evaluate() {
   evaluated_ = true;
 }
 
+/// Importers evaluate beyond an indicator before they find its event, also where the equations of the mode end there:
+/// the last derivatives before that hold then.
+void ExchangedRun::extend_field() {
+  std::vector<double> g(static_cast<std::size_t>(system_->structure().guards));
+  if (last_field_.size() == point_.xp.size()) {
+    point_.xp = last_field_;
+    system_->guards(point_.t, point_.x, point_.xp, g);
+    std::vector<Position> positions;
+    compiled_->positions(point_.mode, positions);
+    for (const int guard : model_.indicators())
+      if (side_of(positions[static_cast<std::size_t>(guard)]) * g[static_cast<std::size_t>(guard)] < 0.0) return;
+  }
+  throw Error(fmt::format("the derivatives are not finite at t = {:.9g}", point_.t));
+}
+
 void ExchangedRun::derivatives(std::span<double> values) {
   evaluate();
   for (std::size_t k = 0; k < held_.size(); ++k) values[k] = point_.xp[static_cast<std::size_t>(held_[k])];
@@ -174,7 +190,107 @@ void ExchangedRun::derivatives(std::span<double> values) {
 
 void ExchangedRun::indicators(std::span<double> values) {
   raw_indicators(values);
-  for (std::size_t k = 0; k < values.size(); ++k) values[k] += raised_[k];
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] += lifts_[k].at(point_.t);
+}
+
+double ExchangedRun::Lift::at(double t) const {
+  if (amount == 0.0 || !std::isfinite(until)) return amount;
+  return amount * std::clamp(2.0 - 2.0 * (t - since) / (until - since), 0.0, 1.0);
+}
+
+void ExchangedRun::lift_indicators() {
+  const std::size_t count = model_.indicators().size();
+  lifts_.assign(count, {});
+  if (count == 0) return;
+  std::vector<double> now(count), noise(count);
+  try {
+    raw_indicators(now);
+  } catch (const Error&) {  // the equations have no values here: the importer will hear of it
+    return;
+  }
+  std::vector<Position> positions;
+  compiled_->positions(point_.mode, positions);
+  const auto side = [&](std::size_t k) {
+    const Position position = positions[static_cast<std::size_t>(model_.indicators()[k])];
+    return on_surface(position) ? 1 : side_of(position);
+  };
+  indicator_noise(noise);
+  bool waiting = false;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double beyond = side(k) * now[k];  // how far it is on the side that was taken
+    if (side(k) == 0 || beyond > noise[k]) continue;
+    const double amount = noise[k] + 2.0 * std::max(0.0, -beyond);
+    lifts_[k] = {.amount = side(k) * amount, .since = point_.t, .until = std::numeric_limits<double>::infinity()};
+    waiting = true;
+  }
+  // as long as the solution needs to leave zero by more than was added
+  constexpr double first = 1e4 * std::numeric_limits<double>::epsilon(), last = 1e-3;
+  const double scale = std::max({std::abs(point_.t), run_options(model_, settings_).stop - settings_.start, 1e-3});
+  std::vector<double> ahead(count);
+  for (double h = first * scale; waiting && h <= last * scale; h *= 2.0) {
+    if (!indicators_after(h, ahead)) return;
+    waiting = false;
+    for (std::size_t k = 0; k < count; ++k) {
+      if (lifts_[k].amount == 0.0 || std::isfinite(lifts_[k].until)) continue;
+      if (side(k) * ahead[k] >= 2.0 * std::abs(lifts_[k].amount))
+        lifts_[k].until = point_.t + 2.0 * h;  // it is whole until then, and decreases when the solution is away
+      else
+        waiting = true;
+    }
+  }
+}
+
+/// Rounding errors of the indicators: changes with relative ones of the states and the time, in some directions.
+void ExchangedRun::indicator_noise(std::span<double> noise) {
+  constexpr double shift = 1e-8, roundings = 1e3;
+  constexpr double rounding = roundings * std::numeric_limits<double>::epsilon();
+  const SimulatorState here = point_;
+  std::vector<double> now(noise.size()), beside(noise.size());
+  raw_indicators(now);
+  std::ranges::fill(noise, rounding * std::numeric_limits<double>::min());
+  constexpr double irrational[] = {0.6180339887498949, 0.4142135623730951, 0.7320508075688772};
+  for (std::size_t pattern = 0; pattern < std::size(irrational); ++pattern) {
+    for (std::size_t j = 0; j < held_.size(); ++j) {
+      const auto place = static_cast<std::size_t>(held_[j]);
+      const double size = std::max(std::abs(here.x[place]), std::abs(system_->nominal(held_[j])));
+      const double part = std::fmod(static_cast<double>(j + 1) * irrational[pattern], 1.0);  // even between 0 and 1
+      point_.x[place] = here.x[place] + shift * (2.0 * part - 1.0) * size;
+    }
+    point_.t = here.t + shift * std::abs(here.t);
+    evaluated_ = false;
+    try {
+      raw_indicators(beside);
+      for (std::size_t k = 0; k < now.size(); ++k)
+        noise[k] = std::max(noise[k], rounding * std::abs(beside[k] - now[k]) / shift);
+    } catch (const Error&) {  // the equations have no values there
+    }
+    put_back(here);
+  }
+}
+
+/// Indicators on the solution, a moment later, by the midpoint rule. False: the equations have no values there.
+bool ExchangedRun::indicators_after(double h, std::span<double> values) {
+  const SimulatorState here = point_;
+  const auto shift_to = [&](double duration, const std::vector<double>& xp) {
+    for (const int position : held_) {
+      const auto j = static_cast<std::size_t>(position);
+      point_.x[j] = here.x[j] + duration * xp[j];
+    }
+    point_.t = here.t + duration;
+    evaluated_ = false;
+  };
+  bool valid = true;
+  try {
+    evaluate();
+    shift_to(0.5 * h, std::vector<double>(point_.xp));
+    evaluate();
+    shift_to(h, std::vector<double>(point_.xp));
+    raw_indicators(values);
+  } catch (const Error&) {
+    valid = false;
+  }
+  put_back(here);
+  return valid;
 }
 
 void ExchangedRun::raw_indicators(std::span<double> values) {
@@ -196,9 +312,9 @@ void ExchangedRun::raw_indicators(std::span<double> values) {
       case Position::unwatched:
         values[k] = 1.0;
         break;
-      case Position::sliding: {  // the slide ends where one of the two weights becomes negative
+      case Position::sliding: {  // the slide ends where one of the two weights, with the sum 1, becomes negative
         const std::size_t place = exit_of(mode.sliding, guard, 0);
-        values[k] = std::min(g[place], g[place + 1]);
+        values[k] = g[place] * g[place + 1];
         break;
       }
       case Position::contact:
@@ -224,21 +340,23 @@ std::optional<double> ExchangedRun::next_time() {
 }
 
 std::vector<ExchangedRun::Crossing> ExchangedRun::crossed() {
-  std::vector<double> values(model_.indicators().size());
+  std::vector<double> values(model_.indicators().size()), noise(values.size());
   std::vector<Crossing> found;
   try {
     indicators(values);
   } catch (const Error&) {  // the equations have no values here: what has crossed is found when the event is settled
     return found;
   }
+  indicator_noise(noise);
+  constexpr double at_zero = 0.25;  // lifted indicators are farther from zero
   std::vector<Position> positions;
   compiled_->positions(point_.mode, positions);
   for (std::size_t k = 0; k < values.size(); ++k) {
-    const int guard = model_.indicators()[k];
-    const Position position = positions[static_cast<std::size_t>(guard)];
-    if ((position == Position::above && values[k] < 0.0) || (position == Position::below && values[k] > 0.0))
-      found.push_back(
-          {guard, position == Position::above ? +1 : -1, guard_speed(*system_, point_.t, point_.x, point_.xp, guard)});
+    const int guard = model_.indicators()[k], side = side_of(positions[static_cast<std::size_t>(guard)]);
+    const double beyond = -side * values[k];
+    if (side == 0 || beyond < -at_zero * noise[k]) continue;
+    const double speed = guard_speed(*system_, point_.t, point_.x, point_.xp, guard);
+    if (beyond > at_zero * noise[k] || side * speed < 0.0) found.push_back({guard, side, speed});
   }
   return found;
 }
@@ -290,6 +408,7 @@ bool ExchangedRun::rest_on(const Crossing& crossing, std::span<const double> x_b
 SettledEvent ExchangedRun::settle() {
   std::vector<double> before(held_.size()), after(held_.size());
   states(before);
+  const std::optional<Mode> mode_before = settled_;
   const std::vector<Crossing> crossings = crossed();
   const std::vector<double> x_before = point_.x;
   // what the importer has found has fired, as in a run: the search begins on the other side, and the equations of this
@@ -313,7 +432,8 @@ SettledEvent ExchangedRun::settle() {
       if (resets_.accumulates(c.guard) && rest_on(c, x_before)) break;
     }
   states(after);
-  result.states_changed = before != after;
+  // importers start their integrators anew only where this is true
+  result.states_changed = before != after || !mode_before || !compiled_->same_equations(*mode_before, point_.mode);
   result.next_time = next_time();
   return result;
 }

@@ -24,22 +24,37 @@ namespace saltus {
 /// What an event has changed.
 struct SettledEvent {
   bool terminated = false;
+  /// The states have changed, or their derivatives: the importer has to start its integrator anew.
   bool states_changed = false;
   std::optional<double> next_time = {};  ///< of the next event that is known in advance
 };
 
 class ExchangedRun {
  public:
+  /// What is added to an indicator that an event leaves at zero, or beyond it by rounding errors: importers look for
+  /// changes of signs, and zero has none. It goes back to zero when the solution has left, so that the next crossing is
+  /// where the indicator itself is zero.
+  struct Lift {
+    double amount = 0.0, since = 0.0, until = 0.0;
+    double at(double t) const;
+    void persist(StateArchive& archive) { archive(amount, since, until); }
+  };
+  /// What a saved state holds beside the point.
+  struct Memory {
+    std::vector<Lift> lifts;
+    ZenoWatch resets;  ///< when indicators have caused resets
+    void persist(StateArchive& archive) { archive(lifts, resets); }
+  };
+
   ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
                const std::map<std::string, double>& inputs);
   /// Goes on from a saved state.
   ExchangedRun(const ExportedModel& model, const CompiledModel& compiled, const RunSettings& settings,
-               const SimulatorState& from, const ZenoWatch& resets);
+               const SimulatorState& from, const Memory& memory);
 
   double t() const { return point_.t; }
   const SimulatorState& state() const { return point_; }
-  /// When indicators have caused resets: a part of the state.
-  const ZenoWatch& resets() const { return resets_; }
+  Memory memory() const { return {lifts_, resets_}; }
 
   /// Back to a point that `state` gave in the same mode; inputs may have changed since.
   void put_back(const SimulatorState& point);
@@ -65,8 +80,12 @@ class ExchangedRun {
   void take(const Simulator& simulator);
   void enter_mode();
   void evaluate();
-  /// Guards as indicators; see `raised_`.
+  void extend_field();
+  /// Guards as indicators, without their lifts.
   void raw_indicators(std::span<double> values);
+  void lift_indicators();
+  void indicator_noise(std::span<double> noise);
+  bool indicators_after(double h, std::span<double> values);
   /// An indicator that has crossed zero since the last event.
   struct Crossing {
     int guard = 0;
@@ -84,15 +103,16 @@ class ExchangedRun {
   const ExportedModel& model_;
   std::shared_ptr<CompiledModel> compiled_;
   RunSettings settings_;
-  SimulatorState point_;      ///< where the importer stands, in the mode after the last event
-  System* system_ = nullptr;  ///< of that mode
-  bool evaluated_ = false;    ///< x and xp of the point are consistent
+  SimulatorState point_;            ///< where the importer stands, in the mode after the last event
+  System* system_ = nullptr;        ///< of that mode
+  bool evaluated_ = false;          ///< x and xp of the point are consistent
+  std::vector<double> last_field_;  ///< of an explicit mode: the last derivatives that were finite
   std::map<std::uint64_t, CharacteristicValues> analyses_;  ///< of implicit modes, by their structure
-  /// What is added to each indicator until the next event. An indicator of a slide or contact that is about to end has
-  /// no sign that could change; so it is positive at first.
-  std::vector<double> raised_;
-  std::vector<int> held_;  ///< positions of the states
-  ZenoWatch resets_;       ///< by guard
+  /// The mode after the last event; none: the states or parameters were changed since.
+  std::optional<Mode> settled_;
+  std::vector<Lift> lifts_;  ///< by indicator
+  std::vector<int> held_;    ///< positions of the states
+  ZenoWatch resets_;         ///< by guard
 };
 
 }  // namespace saltus

@@ -73,7 +73,7 @@ void persist_snapshot(StateArchive& archive, FmuInstance::Snapshot& s) {
   if (!runs) return;
   if (!s.run) s.run.emplace();
   persist_run(archive, *s.run);
-  archive(s.resets);
+  archive(s.memory);
 }
 
 std::string text_or_nothing(const std::string& file) {
@@ -282,7 +282,7 @@ FmuInstance::Snapshot FmuInstance::snapshot() {
   if (auto* stepped = std::get_if<SteppedRun>(&run_)) result.run = stepped->state();
   if (auto* exchanged = std::get_if<ExchangedRun>(&run_)) {
     result.run = exchanged->state();
-    result.resets = exchanged->resets();
+    result.memory = exchanged->memory();
   }
   return result;
 }
@@ -305,7 +305,7 @@ void FmuInstance::restore(const Snapshot& snapshot) {
   if (kind_ == Kind::co_simulation)
     run_.emplace<SteppedRun>(model_, with_given(), settings_, *snapshot.run);
   else
-    run_.emplace<ExchangedRun>(model_, with_given(), settings_, *snapshot.run, snapshot.resets);
+    run_.emplace<ExchangedRun>(model_, with_given(), settings_, *snapshot.run, snapshot.memory);
 }
 
 double FmuInstance::time() const {

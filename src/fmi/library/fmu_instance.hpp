@@ -38,7 +38,7 @@ class FmuInstance {
     std::map<std::size_t, double> given;
     std::map<std::size_t, InputChange> inputs;
     std::optional<SimulatorState> run;
-    ZenoWatch resets;  ///< of model exchange
+    ExchangedRun::Memory memory;  ///< of model exchange
 
     /// As bytes and back; reading throws UsageError for what is damaged.
     std::vector<double> numbers() const;

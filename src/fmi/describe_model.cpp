@@ -94,10 +94,13 @@ class Description {
         a.add("canInterpolateInputs", "true")
             .add("canNotUseMemoryManagementFunctions", "true")
             .add("canGetAndSetFMUstate", "true")
-            .add("canSerializeFMUstate", "true");
+            .add("canSerializeFMUstate", "true")
+            .add("providesDirectionalDerivative", "true");
       else
         a.add("canGetAndSetFMUState", "true")
             .add("canSerializeFMUState", "true")
+            .add("providesDirectionalDerivatives", "true")
+            .add("providesAdjointDerivatives", "true")
             .add("mightReturnEarlyFromDoStep", "true")
             .add("hasEventMode", "true");
       element(1, "CoSimulation", a);

@@ -200,8 +200,8 @@ int exchange_call(void* instance, const char* function, unsigned phases, Action&
 
 int derivatives(void* instance, const char* function, Along along, const unsigned* unknowns, std::size_t unknown_count,
                 const unsigned* knowns, std::size_t known_count, const double* seed, double* sensitivity) {
-  return exchange_call(
-      instance, function, phases::exchange,
+  return call(
+      instance, function, phases::with_values,
       [&](Caller&, FmuInstance& fmu) {
         const bool forward = along == Along::knowns;
         const std::size_t seeds = forward ? known_count : unknown_count,

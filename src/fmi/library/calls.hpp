@@ -52,6 +52,7 @@ inline constexpr unsigned before = P::instantiated | P::initialization;
 inline constexpr unsigned running = P::event | P::continuous | P::step;
 inline constexpr unsigned exchange = P::event | P::continuous;
 inline constexpr unsigned evaluating = P::initialization | exchange | P::terminated;
+inline constexpr unsigned with_values = P::initialization | running | P::terminated;
 inline constexpr unsigned anytime = before | running | P::terminated;
 inline constexpr unsigned reading = anytime | P::failed;
 }  // namespace phases

@@ -342,29 +342,91 @@ SettledEvent FmuInstance::settle() {
   return exchanged().settle();
 }
 
-/// Sets a state or an input for a difference quotient.
-void FmuInstance::set_known(std::size_t reference, double value) {
-  ExchangedRun& run = exchanged();
-  const FmuVariable& v = variable(reference);
+namespace {
+
+/// Values of a run for model exchange, by value reference. Other variables do not change with states and inputs.
+std::vector<double> values_of(ExchangedRun& run, const ExportedModel& model, std::span<const std::size_t> references) {
+  const std::vector<double> observed = run.observed();
+  std::vector<double> derivatives(model.states().size()), indicators(model.indicators().size()), values;
+  run.derivatives(derivatives);
+  run.indicators(indicators);
+  for (const std::size_t r : references) {
+    const FmuVariable& v = model.variables()[r];
+    values.push_back(v.kind == Of::observed     ? observed[v.index]
+                     : v.kind == Of::derivative ? derivatives[v.index]
+                     : v.kind == Of::indicator  ? indicators[v.index]
+                     : v.kind == Of::time       ? run.t()
+                                                : v.info.start);
+  }
+  return values;
+}
+
+/// Sets a state, an input or the time for a difference quotient.
+void set_known(ExchangedRun& run, const ExportedModel& model, std::size_t reference, double value) {
+  const FmuVariable& v = model.variables()[reference];
+  if (v.kind == Of::time) return run.set_time(value);
   if (v.is_input()) return run.set_input(v.index, value);
-  const auto found = std::ranges::find(model_.states(), reference);
-  if (found == model_.states().end())
+  const auto found = std::ranges::find(model.states(), reference);
+  if (found == model.states().end())
     throw UsageError(fmt::format(
         "derivatives with respect to '{}' are not available: it is neither a state nor an input", v.info.name));
-  std::vector<double> states(model_.states().size());
+  std::vector<double> states(model.states().size());
   run.states(states);
-  states[static_cast<std::size_t>(found - model_.states().begin())] = value;
+  states[static_cast<std::size_t>(found - model.states().begin())] = value;
   run.set_states(states);
+}
+
+}  // namespace
+
+/// The instance as another one would find it after it has been set up with a value moved: the initialisation is solved
+/// anew.
+std::vector<double> FmuInstance::initial_values(std::span<const std::size_t> unknowns,
+                                                std::span<const std::size_t> knowns, std::span<const double> values) {
+  const auto given = given_;
+  const auto inputs = inputs_;
+  const auto forget = [&] {
+    given_ = given;
+    inputs_ = inputs;
+    run_ = std::monostate();
+    observed_.clear();
+    derivatives_.clear();
+    indicators_.clear();
+  };
+  std::vector<double> found;
+  try {
+    for (std::size_t k = 0; k < knowns.size(); ++k) set_value(knowns[k], values[k]);
+    for (const std::size_t u : unknowns) found.push_back(value(u));
+  } catch (...) {
+    forget();
+    throw;
+  }
+  forget();
+  return found;
 }
 
 void FmuInstance::directional(std::span<const std::size_t> unknowns, std::span<const std::size_t> knowns,
                               std::span<const double> seed, std::span<double> sensitivity) {
+  for (const auto& list : {unknowns, knowns})
+    for (const std::size_t r : list) variable(r);  // throws for those that are not there
+  std::vector<double> at;
+  std::optional<ExchangedRun> beside;  // the present mode of a run for co-simulation, with its point
+  ExchangedRun* run = nullptr;
+  if (phase_ == initialization) {
+    for (const std::size_t k : knowns) at.push_back(value(k));
+  } else {
+    apply_changes();
+    if (const auto* stepped = std::get_if<SteppedRun>(&run_)) {
+      beside.emplace(model_, with_given(), settings_, stepped->state(), ExchangedRun::Memory{});
+      run = &*beside;
+    } else {
+      run = &exchanged();
+    }
+    at = values_of(*run, model_, knowns);
+  }
   // The cube root of the rounding error balances it with the error of the difference.
   const double small = std::cbrt(std::numeric_limits<double>::epsilon());
-  std::vector<double> at, plus, minus;
   double scale = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < knowns.size(); ++k) {
-    at.push_back(value(knowns[k]));
     if (seed[k] == 0.0) continue;
     const double size = std::max(std::abs(at[k]), std::abs(variable(knowns[k]).info.nominal));
     scale = std::min(scale, small * size / std::abs(seed[k]));
@@ -373,15 +435,24 @@ void FmuInstance::directional(std::span<const std::size_t> unknowns, std::span<c
     std::ranges::fill(sensitivity, 0.0);
     return;
   }
-  const SimulatorState before = exchanged().state();
-  const auto values_at = [&](double shift, std::vector<double>& out) {
-    for (std::size_t k = 0; k < knowns.size(); ++k) set_known(knowns[k], at[k] + shift * seed[k]);
-    for (const std::size_t u : unknowns) out.push_back(value(u));
+  const auto values_at = [&](double shift) {
+    std::vector<double> moved;
+    for (std::size_t k = 0; k < knowns.size(); ++k) moved.push_back(at[k] + shift * seed[k]);
+    if (!run) return initial_values(unknowns, knowns, moved);
+    const SimulatorState before = run->state();
+    for (std::size_t k = 0; k < knowns.size(); ++k) set_known(*run, model_, knowns[k], moved[k]);
+    std::vector<double> values;
+    try {
+      values = values_of(*run, model_, unknowns);
+    } catch (...) {
+      run->put_back(before);
+      throw;
+    }
+    run->put_back(before);
+    return values;
   };
-  values_at(+scale, plus);
-  values_at(-scale, minus);
+  const std::vector<double> plus = values_at(+scale), minus = values_at(-scale);
   for (std::size_t k = 0; k < sensitivity.size(); ++k) sensitivity[k] = (plus[k] - minus[k]) / (2.0 * scale);
-  exchanged().put_back(before);
 }
 
 void FmuInstance::adjoint(std::span<const std::size_t> unknowns, std::span<const std::size_t> knowns,

@@ -78,8 +78,10 @@ class FmuInstance {
   // --- model exchange
   ExchangedRun& exchanged();
   SettledEvent settle();
-  /// Directional derivatives of unknowns (derivatives of states, observed variables, indicators) with respect to knowns
-  /// (states, inputs), by central differences.
+
+  /// Directional derivatives by central differences. In Initialization Mode those of initial values with respect to
+  /// inputs, start values and parameters; afterwards those of observed variables, derivatives and indicators in the
+  /// present mode, with respect to states, inputs and the time. Throws Error in modes with hidden constraints.
   void directional(std::span<const std::size_t> unknowns, std::span<const std::size_t> knowns,
                    std::span<const double> seed, std::span<double> sensitivity);
   /// The same for the transposed matrix: a seed for each unknown, a result for each known.
@@ -92,7 +94,8 @@ class FmuInstance {
   void ensure_run();
   void apply_changes();
   void refresh_values();
-  void set_known(std::size_t reference, double value);
+  std::vector<double> initial_values(std::span<const std::size_t> unknowns, std::span<const std::size_t> knowns,
+                                     std::span<const double> values);
 
   Kind kind_;
   ExportedModel model_;

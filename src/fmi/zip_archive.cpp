@@ -196,12 +196,15 @@ ZipReader::ZipReader(std::string bytes) : bytes_(std::move(bytes)) {
     if ((flags & 1) != 0) Numbers::damaged("'" + entry.name + "' is encrypted, which is not supported");
     if (method != stored && method != deflated)
       Numbers::damaged(fmt::format("'{}' is compressed by method {}; only deflate is read", entry.name, method));
-    if (!names.insert(entry.name).second) Numbers::damaged("'" + entry.name + "' is there twice");
+    const bool twice = !names.insert(entry.name).second;
     total += entry.size;
     if (total > most_bytes)
       throw UsageError(fmt::format("the zip archive would unpack to more than {} MB; it is refused", most_bytes >> 20));
     place += central_size + name_size + numbers.at16(place + 30) + numbers.at16(place + 32);
-    entries_.push_back(std::move(entry));
+    if (!twice)
+      entries_.push_back(std::move(entry));
+    else if (content(*find(entry.name)) != content(entry))  // some tools pack a file twice
+      Numbers::damaged("'" + entry.name + "' is there twice, with different contents");
   }
 }
 

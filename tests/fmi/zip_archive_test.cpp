@@ -50,6 +50,19 @@ TEST(ZipArchive, refuses_to_read_names_that_leave_the_folder) {
   }
 }
 
+TEST(ZipArchive, takes_a_file_that_is_there_twice_with_the_same_content) {
+  const auto archive = [](const std::string& second) {
+    ZipWriter zip;
+    zip.add("a.txt", "hello");
+    zip.add("b.txt", second);
+    return renamed(zip.finish(), "b.txt", "a.txt");
+  };
+  const ZipReader zip(archive("hello"));
+  ASSERT_EQ(zip.entries().size(), 1u);
+  EXPECT_EQ(zip.content(zip.entries().front()), "hello");
+  EXPECT_THROW(ZipReader(archive("world")), UsageError);
+}
+
 TEST(ZipArchive, says_what_is_wrong_with_other_files) {
   for (const std::string& text : {std::string(), std::string("PK"), std::string(1000, 'P'), small_archive().substr(7)})
     EXPECT_THROW(

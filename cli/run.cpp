@@ -359,7 +359,7 @@ ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& st
   check_fmu_options(o);
   check_parts(o, parts);
   announce_code(o, streams);
-  const RunSubject subject = is_fmu(o.source.file) ? parts.load_fmu(o.source, o.stop) : load_subject(o.source);
+  const RunSubject subject = is_fmu(o.source.file) ? parts.load_fmu(o.source, o.stop, o.max_step) : load_subject(o.source);
   if (!o.quiet)
     for (const std::string& note : subject.notes) streams.err << note;
 

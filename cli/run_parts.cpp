@@ -14,14 +14,14 @@ namespace saltus::cli {
 
 namespace {
 
-RunSubject load_fmu(const ModelOptions& options, const std::optional<double>& stop) {
+RunSubject load_fmu(const ModelOptions& options, const std::optional<double>& stop, const std::optional<double>& step) {
   for (const auto& [given, option] :
        {std::pair(!options.model.empty(), "--model"), std::pair(!options.libraries.empty(), "--library"),
         std::pair(options.unbalanced, "--unbalanced"), std::pair(options.scaling != Scaling::automatic, "--scaling")})
     if (given) throw UsageError(std::string(option) + " is for Modelica models; an FMU is taken as it is");
-  ImportOptions o{.start = options.start, .stop = stop};
+  ImportOptions o{.start = options.start, .stop = stop, .step = step};
   for (const std::string& text : options.settings) o.values.push_back(parse_setting(text));
-  const auto fmu = std::make_shared<ImportedFmu>(options.file, o);
+  const auto fmu = import_fmu(options.file, o);
   RunSubject subject{.system = fmu,
                      .experiment = fmu->experiment(),
                      .description = fmu->description(),

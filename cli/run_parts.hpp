@@ -32,7 +32,9 @@ class DifferentiatedRun {
 
 /// Null: the program is without.
 struct RunParts {
-  RunSubject (*load_fmu)(const ModelOptions& options, const std::optional<double>& stop) = nullptr;
+  /// `step`: between two communication points of FMUs for co-simulation.
+  RunSubject (*load_fmu)(const ModelOptions& options, const std::optional<double>& stop,
+                         const std::optional<double>& step) = nullptr;
   /// `control`: the errors of the derivatives are tested.
   std::unique_ptr<DifferentiatedRun> (*differentiate)(const CompiledModel& model,
                                                       const std::vector<std::string>& parameters,

@@ -19,12 +19,12 @@ ALLOWS_CODE = "SALTUS_ALLOW_FOREIGN_CODE"
 
 
 class Fmu:
-    """An FMU for model exchange, as ``load`` reads it; ``simulate`` and ``Simulator`` run it.
+    """An FMU, as ``load`` reads it; ``simulate`` and ``Simulator`` run it.
 
     An FMU is native code that runs with your rights: load only those that you trust, and say so by ``allow_code=True``
     or by ``SALTUS_ALLOW_FOREIGN_CODE=1`` in the environment. ``describe_fmu`` says what one is and runs nothing. Each
-    run loads the file again. An Fmu pickles as the name of its file and its values; where it is read back, the
-    environment decides whether its code may run.
+    run loads the file again. ``max_step`` is the communication step of FMUs for co-simulation. An Fmu pickles as the
+    name of its file and its values; where it is read back, the environment decides whether its code may run.
     """
 
     def __init__(self, file: str, values: Mapping[str, float] | None = None, allow_code: bool = False) -> None:
@@ -48,7 +48,8 @@ class Fmu:
         """An instance for one run."""
         rtol = options.get("rtol")
         return _core.ImportedFmu(self.file, list({**self._values, **values}.items()), options.get("start"),
-                                 options.get("stop"), float(rtol) if isinstance(rtol, (int, float)) else None)
+                                 options.get("stop"), float(rtol) if isinstance(rtol, (int, float)) else None,
+                                 options.get("max_step"))
 
     def __reduce__(self) -> Any:
         return Fmu, (self.file, self._values)

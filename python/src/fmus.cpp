@@ -36,13 +36,14 @@ void add_fmus(py::module_& m) {
   using Values = std::vector<std::pair<std::string, double>>;
   py::class_<ImportedFmu, HybridSystem, std::shared_ptr<ImportedFmu>>(m, "ImportedFmu")
       .def(py::init([](const std::string& file, const Values& values, std::optional<double> start,
-                       std::optional<double> stop, std::optional<double> tolerance) {
+                       std::optional<double> stop, std::optional<double> tolerance, std::optional<double> step) {
              const py::gil_scoped_release release;
-             return std::make_shared<ImportedFmu>(
-                 file, ImportOptions{.values = values, .start = start, .stop = stop, .tolerance = tolerance});
+             return import_fmu(
+                 file, ImportOptions{.values = values, .start = start, .stop = stop, .tolerance = tolerance,
+                                     .step = step});
            }),
            py::arg("file"), py::arg("values"), py::arg("start") = py::none(), py::arg("stop") = py::none(),
-           py::arg("tolerance") = py::none())
+           py::arg("tolerance") = py::none(), py::arg("step") = py::none())
       .def_property_readonly("description", &ImportedFmu::description)
       .def_property_readonly("experiment", [](const ImportedFmu& fmu) { return describe(fmu.experiment()); })
       .def_property_readonly("parameters", &ImportedFmu::parameters)

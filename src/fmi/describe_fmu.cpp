@@ -5,22 +5,42 @@
 #include <algorithm>
 #include <utility>
 
+#include "fmi/exchanged_fmu.hpp"
 #include "fmi/import_problem.hpp"
+#include "fmi/stepped_model.hpp"
 #include "fmi/unpacked_fmu.hpp"
 
 namespace saltus {
 
 std::string import_problem(const FmuDescription& about) {
-  if (!about.model_exchange)
+  if (!about.model_exchange && !about.co_simulation)
     return fmt::format(
-        "it is an FMU for {} only, which brings a solver of its own: Saltus cannot find events inside of "
-        "it. Ask the tool that made it{} for an FMU for model exchange",
-        about.co_simulation ? "co-simulation" : "scheduled execution",
+        "it is an FMU for scheduled execution only, whose parts a scheduler activates by clocks. Ask the tool that "
+        "made "
+        "it{} for an FMU for model exchange or co-simulation",
         about.tool.empty() ? "" : " (" + about.tool + ")");
+  if (!about.clocks.empty())
+    return fmt::format(
+        "it has {} clocks, the first is '{}', and Saltus does not drive clocks of FMUs; ask for an FMU "
+        "without",
+        about.clocks.size(), about.clocks.front());
   if (about.needs_tool)
     return fmt::format("it needs the tool that made it at run time{}; ask for one that runs alone",
                        about.tool.empty() ? "" : " (" + about.tool + ")");
   return "";
+}
+
+std::shared_ptr<ImportedFmu> import_fmu(const std::string& file, const ImportOptions& options) {
+  return with_file(file, [&]() -> std::shared_ptr<ImportedFmu> {
+    bool exchange = false;
+    {
+      const FmuDescription about = read_description(UnpackedFmu::description_of(file));
+      if (const std::string problem = import_problem(about); !problem.empty()) throw UsageError(problem);
+      exchange = about.model_exchange;
+    }
+    if (exchange) return std::make_shared<ExchangedFmu>(file, options);
+    return std::make_shared<SteppedModel>(file, options);
+  });
 }
 
 std::string describe_fmu(const std::string& file) {
@@ -43,8 +63,7 @@ std::string describe_fmu(const std::string& file) {
     text += fmt::format("saves its state: {}; directional derivatives: {}\n", d.saves_states ? "yes" : "no",
                         d.directional_derivatives ? "yes" : "no");
     if (!d.left_out.empty())
-      text +=
-          fmt::format("{} variables are not shown: texts, arrays, clocks or other number types\n", d.left_out.size());
+      text += fmt::format("{} variables are not shown: texts and binary values\n", d.left_out.size());
     std::string problem = import_problem(d);
     if (problem.empty()) try {
         files.library(d.identifier);

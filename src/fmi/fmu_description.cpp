@@ -9,6 +9,7 @@
 #include <map>
 #include <pugixml.hpp>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 namespace saltus {
@@ -56,7 +57,7 @@ Role role_of(const pugi::xml_node& node) {
                                                     {"local", Role::local},
                                                     {"independent", Role::independent},
                                                     {"parameter", Role::parameter},
-                                                    {"structuralParameter", Role::parameter},
+                                                    {"structuralParameter", Role::structural_parameter},
                                                     {"calculatedParameter", Role::calculated_parameter},
                                                     {"input", Role::input},
                                                     {"output", Role::output}};
@@ -104,6 +105,9 @@ class Reader {
         flag_of(kind, fmi2_ ? "providesDirectionalDerivative" : "providesDirectionalDerivatives");
     d_.once_per_process = flag_of(kind, "canBeInstantiatedOnlyOncePerProcess");
     d_.needs_tool = flag_of(kind, "needsExecutionTool");
+    d_.variable_steps = flag_of(steps, "canHandleVariableCommunicationStepSize");
+    d_.interpolates_inputs = fmi2_ && flag_of(steps, "canInterpolateInputs");
+    d_.event_mode = !fmi2_ && flag_of(steps, "hasEventMode");
     d_.needs_completed_step =
         fmi2_ ? !flag_of(kind, "completedIntegratorStepNotNeeded") : flag_of(kind, "needsCompletedIntegratorStep");
   }
@@ -135,29 +139,110 @@ class Reader {
   }
 
   void variables() {
-    constexpr std::size_t most = 1'000'000;
     std::set<std::string> names;
     std::size_t index = 0;
     for (const pugi::xml_node node : root_.child("ModelVariables").children()) {
       if (node.type() != pugi::node_element) continue;
-      if (++index > most) refuse(fmt::format("there are more than {} variables", most));
+      ++index;
       const std::string name = text_of(node, "name");
       if (name.empty()) refuse(fmt::format("variable {} has no name", index));
       if (!names.insert(name).second) refuse(fmt::format("there are two variables '{}'", name));
       places_.push_back(d_.variables.size());
-      if (std::optional<DescribedVariable> v = variable(node)) {
+      if (const std::optional<DescribedVariable> v = variable(node)) {
         by_reference_.emplace(v->reference, d_.variables.size());
-        d_.variables.push_back(std::move(*v));
+        elements(*v, node);
       } else {
+        if (index > most_variables) refuse(fmt::format("there are more than {} variables", most_variables));
         places_.back() = none;
-        d_.left_out.push_back(name);
+        (std::string_view(node.name()) == "Clock" ? d_.clocks : d_.left_out).push_back(name);
       }
     }
     for (const auto& [place, other] : derivative_of_) {
-      const std::size_t state = fmi2_ ? place_of_index(other) : place_of_reference(other);
-      if (d_.variables[state].access != Reached::real) refuse("a derivative is one of a variable that is not real");
-      d_.variables[place].derivative_of = state;
+      DescribedVariable& derivative = d_.variables[place];
+      const std::size_t state = (fmi2_ ? place_of_index(other) : place_of_reference(other)) + derivative.element;
+      const std::string& name = derivative.info.name;
+      if (state >= d_.variables.size() || d_.variables[state].elements != derivative.elements ||
+          d_.variables[state].element != derivative.element)
+        refuse(fmt::format("'{}' is the derivative of a variable of another size", name));
+      if (d_.variables[state].access != Reached::real)
+        refuse(fmt::format("'{}' is the derivative of a variable that is not real", name));
+      derivative.derivative_of = state;
     }
+  }
+
+  /// Sizes of the dimensions; those that structural parameters give are the start values of these.
+  std::vector<std::uint32_t> sizes(const pugi::xml_node& node) const {
+    constexpr std::uint32_t most = 100'000;
+    std::vector<std::uint32_t> list;
+    std::uint64_t all = 1;
+    for (const pugi::xml_node dimension : node.children("Dimension")) {
+      if (dimension.attribute("start")) {
+        list.push_back(count_of(dimension, "start"));
+      } else {
+        const std::uint32_t reference = count_of(dimension, "valueReference");
+        const pugi::xml_node given = root_.child("ModelVariables").find_child([&](const pugi::xml_node& v) {
+          return v.attribute("valueReference").as_uint() == reference;
+        });
+        if (text_of(given, "causality") != "structuralParameter" && text_of(given, "variability") != "constant")
+          refuse(fmt::format("a size of '{}' is the variable {}, which is no structural parameter",
+                             text_of(node, "name"), reference));
+        list.push_back(count_of(given, "start"));
+      }
+      all *= list.back();
+      if (all > most) refuse(fmt::format("'{}' has more than {} elements", text_of(node, "name"), most));
+    }
+    return list;
+  }
+
+  /// Adds a scalar, or all elements of an array: x[1,1], x[1,2], ….
+  void elements(const DescribedVariable& v, const pugi::xml_node& node) {
+    const pugi::xml_attribute derivative = (fmi2_ ? type_child(node) : node).attribute("derivative");
+    const bool real = v.access == Reached::real;
+    const auto add = [&](DescribedVariable element) {
+      if (real && derivative)
+        derivative_of_.emplace_back(d_.variables.size(), count_of(fmi2_ ? type_child(node) : node, "derivative"));
+      if (d_.variables.size() >= most_variables)
+        refuse(fmt::format("there are more than {} variables", most_variables));
+      d_.variables.push_back(std::move(element));
+    };
+    if (fmi2_ || !node.child("Dimension")) return add(v);
+    const std::vector<std::uint32_t> dims = sizes(node);
+    std::uint32_t count = 1;
+    for (const std::uint32_t size : dims) count *= size;
+    if (count == 0) {
+      by_reference_.erase(v.reference);
+      return;
+    }
+    const std::vector<double> starts = start_values(node, v.access);
+    if (starts.size() > 1 && starts.size() != count)
+      refuse(fmt::format("'{}' has {} elements and {} start values", v.info.name, count, starts.size()));
+    for (std::uint32_t k = 0; k < count; ++k) {
+      DescribedVariable element = v;
+      element.element = k;
+      element.elements = count;
+      std::string subscripts;
+      for (std::uint32_t place = k, d = static_cast<std::uint32_t>(dims.size()); d-- > 0; place /= dims[d])
+        subscripts = fmt::format("{}{}{}", place % dims[d] + 1, subscripts.empty() ? "" : ",", subscripts);
+      element.info.name += "[" + subscripts + "]";
+      if (!starts.empty()) element.info.start = starts[starts.size() == 1 ? 0 : k];
+      add(std::move(element));
+    }
+  }
+
+  /// The numbers of an attribute `start`, which is a list for arrays.
+  static std::vector<double> start_values(const pugi::xml_node& node, Reached access) {
+    std::istringstream words(text_of(node, "start"));
+    std::vector<double> list;
+    for (std::string word; words >> word;) {
+      double value = word == "true" ? 1.0 : 0.0;
+      const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+      const bool number = problem == std::errc() && end == word.data() + word.size() && std::isfinite(value);
+      const bool truth = access == Reached::boolean && (word == "true" || word == "false");
+      if (!number && !truth)
+        refuse(fmt::format("the start value {} of '{}' is not a number", word, text_of(node, "name")));
+      list.push_back(value);
+    }
+    return list;
   }
 
   /// Nothing: the type cannot be shown.
@@ -170,24 +255,30 @@ class Reader {
     const std::string_view kind = type.name();
     VariableDetails details;
     details.description = text_of(node, "description");
-    if (kind == (fmi2_ ? "Real" : "Float64")) {
-      v.access = Reached::real;
-    } else if (kind == (fmi2_ ? "Integer" : "Int32")) {
-      v.access = Reached::integer;
-      details.type = VariableType::integer;
-    } else if (kind == "Boolean") {
-      v.access = Reached::boolean;
+    static const std::map<std::string_view, Reached> numbers2 = {{"Real", Reached::real},
+                                                                 {"Integer", Reached::integer},
+                                                                 {"Boolean", Reached::boolean},
+                                                                 {"Enumeration", Reached::enumeration}};
+    static const std::map<std::string_view, Reached> numbers3 = {
+        {"Float64", Reached::real},  {"Float32", Reached::float32}, {"Int8", Reached::int8},
+        {"UInt8", Reached::uint8},   {"Int16", Reached::int16},     {"UInt16", Reached::uint16},
+        {"Int32", Reached::integer}, {"UInt32", Reached::uint32},   {"Int64", Reached::int64},
+        {"UInt64", Reached::uint64}, {"Boolean", Reached::boolean}, {"Enumeration", Reached::enumeration}};
+    const auto& numbers = fmi2_ ? numbers2 : numbers3;
+    const auto known = numbers.find(kind);
+    if (known == numbers.end()) return {};
+    v.access = known->second;
+    if (v.access == Reached::boolean) {
       details.type = VariableType::boolean;
-    } else if (kind == "Enumeration") {
-      v.access = Reached::enumeration;
+    } else if (v.access == Reached::enumeration) {
       details.type = VariableType::enumeration;
       details.literals = enumerations_[text_of(type, "declaredType")];
       if (details.literals.empty()) details.type = VariableType::integer;
-    } else {
-      return {};
+    } else if (v.access != Reached::real && v.access != Reached::float32) {
+      details.type = VariableType::integer;
     }
-    if (!fmi2_ && type.child("Dimension")) return {};
-    const bool real = v.access == Reached::real;
+    const bool real = details.type == VariableType::real;
+    const bool is_array = !fmi2_ && type.child("Dimension");
     const std::string variability = text_of(node, "variability");
     v.continuous = real && (variability.empty() || variability == "continuous");
     if (real) details.unit = text_of(type, "unit");
@@ -195,8 +286,8 @@ class Reader {
       v.has_start = !text_of(type, "start").empty();
       v.info.start = flag_of(type, "start") ? 1.0 : 0.0;
     } else {
-      const std::optional<double> start = number_of(type, "start");
-      v.has_start = start.has_value();
+      const std::optional<double> start = is_array ? std::nullopt : number_of(type, "start");
+      v.has_start = !text_of(type, "start").empty();
       v.info.start = start.value_or(0.0);
       details.min = number_of(type, "min").value_or(details.min);
       details.max = number_of(type, "max").value_or(details.max);
@@ -204,7 +295,6 @@ class Reader {
     if (real) {
       v.info.nominal = std::abs(number_of(type, "nominal").value_or(1.0));
       if (v.info.nominal == 0.0) v.info.nominal = 1.0;
-      if (type.attribute("derivative")) derivative_of_.emplace_back(d_.variables.size(), count_of(type, "derivative"));
     }
     details.causality = v.role == Role::input    ? Causality::input
                         : v.role == Role::output ? Causality::output
@@ -228,7 +318,7 @@ class Reader {
   std::size_t place_of_reference(std::uint32_t reference) const {
     const auto found = by_reference_.find(reference);
     if (found == by_reference_.end())
-      refuse(fmt::format("there is no scalar variable with the value reference {}", reference));
+      refuse(fmt::format("there is no variable of numbers with the value reference {}", reference));
     return found->second;
   }
 
@@ -240,12 +330,14 @@ class Reader {
     for (const pugi::xml_node unknown : list.children(fmi2_ ? "Unknown" : "ContinuousStateDerivative")) {
       const std::size_t place =
           fmi2_ ? place_of_index(count_of(unknown, "index")) : place_of_reference(count_of(unknown, "valueReference"));
-      const std::optional<std::size_t> state = d_.variables[place].derivative_of;
-      if (!state) refuse(fmt::format("'{}' stands among the derivatives, and is none", d_.variables[place].info.name));
-      if (!seen.insert(*state).second)
-        refuse(fmt::format("the state '{}' has two derivatives", d_.variables[*state].info.name));
-      d_.derivatives.push_back(place);
-      d_.states.push_back(*state);
+      for (std::size_t k = place; k < place + d_.variables[place].elements; ++k) {
+        const std::optional<std::size_t> state = d_.variables[k].derivative_of;
+        if (!state) refuse(fmt::format("'{}' stands among the derivatives, and is none", d_.variables[k].info.name));
+        if (!seen.insert(*state).second)
+          refuse(fmt::format("the state '{}' has two derivatives", d_.variables[*state].info.name));
+        d_.derivatives.push_back(k);
+        d_.states.push_back(*state);
+      }
     }
     if (fmi2_) {
       constexpr std::uint32_t most = 1'000'000;
@@ -253,13 +345,18 @@ class Reader {
       if (d_.indicators > most) refuse(fmt::format("there are more than {} event indicators", most));
     } else {
       for (const pugi::xml_node indicator : node.children("EventIndicator")) {
-        const DescribedVariable& v = d_.variables[place_of_reference(count_of(indicator, "valueReference"))];
-        d_.indicator_names.push_back(v.info.details->description.empty() ? v.info.name : v.info.details->description);
+        const std::size_t place = place_of_reference(count_of(indicator, "valueReference"));
+        for (std::size_t k = place; k < place + d_.variables[place].elements; ++k) {
+          const DescribedVariable& v = d_.variables[k];
+          const std::string& text = v.info.details->description;
+          d_.indicator_names.push_back(text.empty() || v.elements > 1 ? v.info.name : text);
+        }
       }
       d_.indicators = d_.indicator_names.size();
     }
   }
 
+  static constexpr std::size_t most_variables = 1'000'000;
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   pugi::xml_node root_;
   FmuDescription d_;

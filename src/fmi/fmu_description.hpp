@@ -13,14 +13,29 @@
 
 namespace saltus {
 
-/// A scalar variable of an FMU.
+/// A scalar variable of an FMU, or an element of an array.
 struct DescribedVariable {
-  enum class Role { independent, parameter, calculated_parameter, input, output, local };
-  /// The C type by which values are read and written.
-  enum class Access { real, integer, boolean, enumeration };
+  enum class Role { independent, parameter, structural_parameter, calculated_parameter, input, output, local };
+  /// The C type by which values are read and written: `real` is Real of FMI 2.0 and Float64, `integer` Integer and
+  /// Int32.
+  enum class Access {
+    real,
+    float32,
+    int8,
+    uint8,
+    int16,
+    uint16,
+    integer,
+    uint32,
+    int64,
+    uint64,
+    boolean,
+    enumeration,
+  };
 
   VariableInfo info;  ///< name, start, type, unit, bounds, literals
   std::uint32_t reference = 0;
+  std::uint32_t element = 0, elements = 1;  ///< its place in an array of this size, in row-major order
   Role role = Role::local;
   Access access = Access::real;
   bool continuous = true;  ///< its variability
@@ -35,12 +50,17 @@ struct FmuDescription {
   std::string identifier;  ///< of the library for model exchange, or else for co-simulation
   bool saves_states = false, directional_derivatives = false, once_per_process = false, needs_tool = false;
   bool needs_completed_step = false;
+  // of co-simulation
+  bool event_mode = false;           ///< FMI 3.0: it has event mode
+  bool variable_steps = false;       ///< communication steps may differ
+  bool interpolates_inputs = false;  ///< FMI 2.0: inputs may move along lines in a step
   Experiment experiment;
   std::vector<DescribedVariable> variables;
   std::vector<std::size_t> states, derivatives;  ///< places in the list, in the order of the state vector
   std::size_t indicators = 0;
   std::vector<std::string> indicator_names;  ///< FMI 3.0; empty in FMI 2.0
-  std::vector<std::string> left_out;         ///< variables that cannot be shown: texts, arrays, clocks
+  std::vector<std::string> left_out;         ///< variables that cannot be shown: texts and binary values
+  std::vector<std::string> clocks;
 };
 
 /// Reads the description. Throws UsageError, with what is wrong, for texts that are no XML or no description, for

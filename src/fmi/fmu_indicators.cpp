@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 
-#include "fmi/imported_fmu_impl.hpp"
+#include "fmi/exchanged_fmu.hpp"
 
 namespace saltus {
 
-std::vector<double> ImportedFmu::Impl::cross(const EventInput& input, const Mode& mode, double& t,
-                                             std::vector<double>& x) {
+std::vector<double> ExchangedFmu::Impl::cross(const EventInput& input, const Mode& mode, double& t,
+                                              std::vector<double>& x) {
   std::vector<double> depth(indicators, 0.0);
   std::vector<std::size_t> crossed;
   for (std::size_t k = 0; k < indicators; ++k)
@@ -41,8 +41,8 @@ std::vector<double> ImportedFmu::Impl::cross(const EventInput& input, const Mode
   return depth;
 }
 
-bool ImportedFmu::Impl::same_indicator(std::size_t a, std::size_t b, int guard, double t, std::span<const double> x,
-                                       std::span<const double> numbers) {
+bool ExchangedFmu::Impl::same_indicator(std::size_t a, std::size_t b, int guard, double t, std::span<const double> x,
+                                        std::span<const double> numbers) {
   constexpr double shift = 1e-4, rounding = 1e-9;
   const auto k = static_cast<std::size_t>(guard);
   std::vector<double> beside(x.begin(), x.end()), za(indicators), zb(indicators);
@@ -51,7 +51,8 @@ bool ImportedFmu::Impl::same_indicator(std::size_t a, std::size_t b, int guard, 
          std::abs(za[k] - zb[k]) <= rounding * std::max(std::abs(za[k]), std::abs(zb[k]));
 }
 
-bool ImportedFmu::Impl::rebounds(std::size_t number, int guard, double t, std::span<const double> x, const Mode& mode) {
+bool ExchangedFmu::Impl::rebounds(std::size_t number, int guard, double t, std::span<const double> x,
+                                  const Mode& mode) {
   constexpr double margin = 10.0;
   std::vector<double> z(indicators), later(indicators);
   if (!look_ahead(number, t, x, mode.discrete, z, later)) return false;
@@ -60,8 +61,8 @@ bool ImportedFmu::Impl::rebounds(std::size_t number, int guard, double t, std::s
   return beyond > margin * std::abs(z[k]);
 }
 
-bool ImportedFmu::Impl::look_ahead(std::size_t number, double t, std::span<const double> x,
-                                   std::span<const double> numbers, std::span<double> z, std::span<double> later) {
+bool ExchangedFmu::Impl::look_ahead(std::size_t number, double t, std::span<const double> x,
+                                    std::span<const double> numbers, std::span<double> z, std::span<double> later) {
   constexpr double small = 1e-9;
   std::vector<double> f(x.size()), ahead(x.begin(), x.end());
   if (!evaluate(number, t, x, numbers, f)) return false;
@@ -70,8 +71,8 @@ bool ImportedFmu::Impl::look_ahead(std::size_t number, double t, std::span<const
   return indicator_values(number, t, x, numbers, z) && indicator_values(number, t + h, ahead, numbers, later);
 }
 
-bool ImportedFmu::Impl::switches_back(std::size_t before, std::size_t after, const EventInput& input,
-                                      std::span<const double> x, const Mode& mode) {
+bool ExchangedFmu::Impl::switches_back(std::size_t before, std::size_t after, const EventInput& input,
+                                       std::span<const double> x, const Mode& mode) {
   constexpr double shift = 1e-7, rounding = 1e-9;
   const double h = shift * std::max(std::abs(input.t), 1.0);
   std::vector<double> back(x.begin(), x.end()), old_field(x.size()), new_field(x.size());
@@ -94,8 +95,8 @@ bool ImportedFmu::Impl::switches_back(std::size_t before, std::size_t after, con
   return same;
 }
 
-void ImportedFmu::Impl::place_indicators(std::size_t number, double t, std::span<const double> x,
-                                         std::span<const double> depth, std::span<const char> stays, Mode& mode) {
+void ExchangedFmu::Impl::place_indicators(std::size_t number, double t, std::span<const double> x,
+                                          std::span<const double> depth, std::span<const char> stays, Mode& mode) {
   constexpr double same_depth = 4.0, at_once = 0.01;
   std::vector<double> z(indicators), later(indicators);
   if (indicators == 0 || !look_ahead(number, t, x, mode.discrete, z, later)) return;

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fmi/imported_fmu_impl.hpp"
+#include "fmi/exchanged_fmu.hpp"
 
 namespace saltus {
 
@@ -15,7 +15,7 @@ namespace {
 
 class FmuSystem final : public System {
  public:
-  FmuSystem(ImportedFmu::Impl& owner, const Mode& mode)
+  FmuSystem(ExchangedFmu::Impl& owner, const Mode& mode)
       : owner_(owner), numbers_(mode.discrete), state_(owner.field_id(mode)), pending_(owner.pending(mode)) {
     if (!mode.sliding.empty()) {
       surface_ = mode.sliding.front();
@@ -155,7 +155,7 @@ class FmuSystem final : public System {
     return -below / (above - below);
   }
 
-  ImportedFmu::Impl& owner_;
+  ExchangedFmu::Impl& owner_;
   std::vector<double> numbers_;
   std::size_t state_;
   bool pending_;  ///< the FMU does not know yet on which side of an indicator it is
@@ -167,7 +167,7 @@ class FmuSystem final : public System {
 
 }  // namespace
 
-std::unique_ptr<System> make_fmu_system(ImportedFmu::Impl& owner, const Mode& mode) {
+std::unique_ptr<System> make_fmu_system(ExchangedFmu::Impl& owner, const Mode& mode) {
   return std::make_unique<FmuSystem>(owner, mode);
 }
 

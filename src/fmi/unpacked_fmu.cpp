@@ -15,13 +15,21 @@ namespace {
 
 constexpr const char* description_name = "modelDescription.xml";
 
+std::string description_in(const ZipReader& archive) {
+  const ZipReader::Entry* description = archive.find(description_name);
+  if (!description) throw UsageError(fmt::format("there is no {} in it; it is not an FMU", description_name));
+  return archive.content(*description);
+}
+
 }  // namespace
+
+std::string UnpackedFmu::description_of(const std::string& file) {
+  return description_in(ZipReader(read_whole_file(file)));
+}
 
 UnpackedFmu::UnpackedFmu(const std::string& file) {
   const ZipReader archive(read_whole_file(file));
-  const ZipReader::Entry* description = archive.find(description_name);
-  if (!description) throw UsageError(fmt::format("there is no {} in it; it is not an FMU", description_name));
-  description_ = archive.content(*description);
+  description_ = description_in(archive);
   for (const ZipReader::Entry& entry : archive.entries())
     folder_.write(entry.name, entry.folder() ? "" : archive.content(entry));
 }

@@ -12,6 +12,8 @@ class UnpackedFmu {
   /// Unpacks the archive. Throws UsageError, with the name of the file, for what is damaged or would leave the folder;
   /// then no folder is left behind.
   explicit UnpackedFmu(const std::string& file);
+  /// Text of modelDescription.xml of a file that is not unpacked. Throws UsageError like the constructor.
+  static std::string description_of(const std::string& file);
 
   /// Text of modelDescription.xml.
   const std::string& description() const { return description_; }

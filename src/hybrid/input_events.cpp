@@ -15,7 +15,8 @@ void Simulator::Impl::InputEvents::set(std::span<const InputChange> changes) {
 }
 
 bool Simulator::Impl::InputEvents::alone() const {
-  return !run.inputs.empty() && std::ranges::all_of(run.instant.fired(), [&](int k) {
+  const std::vector<int>& fired = run.instant.fired();
+  return !(fired.empty() && run.inputs.empty()) && std::ranges::all_of(fired, [&](int k) {
     return k < run.instant.family_guards && run.hybrid->guards()[static_cast<std::size_t>(k)].of_input;
   });
 }

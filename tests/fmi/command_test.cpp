@@ -74,12 +74,15 @@ TEST(FmuCommand, refuses_options_that_fmus_do_not_have) {
   }
 }
 
-TEST(FmuCommand, says_what_to_ask_for_instead_of_co_simulation) {
-  const ScratchFile fmu("Ball.fmu");
+TEST(FmuCommand, runs_fmus_for_co_simulation) {
+  const ScratchFile fmu("Ball.fmu"), csv("ball.csv");
   ASSERT_EQ(saltus({"fmu", "export", ball, "-o", fmu.path()}).code, cli::ExitCode::success);
-  const Outcome outcome = saltus({"run", fmu.path()});
-  EXPECT_EQ(outcome.code, cli::ExitCode::usage);
-  EXPECT_NE(outcome.err.find("for an FMU for model exchange"), std::string::npos) << outcome.err;
+  const Outcome outcome =
+      saltus({"run", fmu.path(), "--set", "e=0.5", "--stop", "1", "--max-step", "0.125", "--no-plot"});
+  ASSERT_EQ(outcome.code, cli::ExitCode::success) << outcome.err;
+  EXPECT_NE(outcome.err.find("from one communication point to the next, every 0.125"), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.out.find("h = 5.1"), std::string::npos) << outcome.out;  // 10 - 9.8/2
 }
 
 TEST(FmuCommand, refuses_files_that_are_no_fmus) {

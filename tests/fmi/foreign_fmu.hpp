@@ -21,6 +21,7 @@ struct Foreign {
   bool inputs = false, output = false, counter = false;
   bool saves_states = true;
   bool needs_steps = false;   ///< asks to be told about completed steps
+  std::string steps = {};     ///< attributes of <CoSimulation>; empty: the FMU is for model exchange
   std::string resource = {};  ///< the content of resources/y.txt; empty: there is none
   std::string experiment = R"(<DefaultExperiment startTime="0" stopTime="1" tolerance="1e-8"/>)";
 };
@@ -85,10 +86,11 @@ inline std::string describe(const Foreign& f, FmiVersion version) {
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription fmiVersion=\"{}\" modelName=\"{}\" "
       "{}=\"{{foreign}}\" "
-      "generationTool=\"another tool\"{}>\n<ModelExchange modelIdentifier=\"{}\" {} {}=\"{}\"/>\n{}\n"
+      "generationTool=\"another tool\"{}>\n<{} modelIdentifier=\"{}\" {} {}=\"{}\"/>\n{}\n"
       "<ModelVariables>\n{}</ModelVariables>\n<ModelStructure>{}</ModelStructure>\n</fmiModelDescription>\n",
       fmi2 ? "2.0" : "3.0", f.name, fmi2 ? "guid" : "instantiationToken",
-      fmi2 ? fmt::format(" numberOfEventIndicators=\"{}\"", f.indicators) : "", f.name, told,
+      fmi2 ? fmt::format(" numberOfEventIndicators=\"{}\"", f.indicators) : "",
+      f.steps.empty() ? "ModelExchange" : "CoSimulation", f.name, f.steps.empty() ? told : f.steps,
       fmi2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState", saves, f.experiment, variables,
       fmi2 ? "<Derivatives>" + structure + "</Derivatives>" : structure);
 }
@@ -103,7 +105,7 @@ inline std::string pack(const Foreign& f, FmiVersion version, const std::string&
   ZipWriter zip;
   zip.add("modelDescription.xml", description.empty() ? describe(f, version) : description);
   zip.add(fmt::format("binaries/{}/{}.so", version == FmiVersion::fmi2 ? "linux64" : "x86_64-linux", f.name),
-          foreign_library(f.name, version));
+          foreign_library((f.steps.empty() ? "" : "Steps") + f.name, version));
   if (!f.resource.empty()) zip.add("resources/y.txt", f.resource);
   return zip.finish();
 }

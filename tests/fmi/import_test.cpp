@@ -14,8 +14,7 @@ class Import : public testing::TestWithParam<FmiVersion> {};
 
 Trajectory run(const std::string& file, double stop, const ImportOptions& options = {},
                std::map<std::string, InputSignal> inputs = {}) {
-  return simulate(std::make_shared<ImportedFmu>(file, options),
-                  {.stop = stop, .rtol = 1e-9, .atol = 1e-9, .inputs = std::move(inputs)});
+  return simulate(import_fmu(file, options), {.stop = stop, .rtol = 1e-9, .atol = 1e-9, .inputs = std::move(inputs)});
 }
 
 TEST_P(Import, dahlquist_decays_exponentially) {
@@ -55,9 +54,8 @@ TEST_P(Import, van_der_pol_agrees_with_the_same_equations_in_cpp) {
   m.equation(der(v) == 5.0 * (1.0 - x * x) * v - x);
   const Trajectory exact = simulate(m, {.stop = 20.0, .rtol = 1e-11, .atol = 1e-11});
   for (const Method method : {Method::automatic, Method::radau, Method::rodas5p}) {
-    const Trajectory result =
-        simulate(std::make_shared<ImportedFmu>(file.path(), ImportOptions{.values = {{"p0", 5.0}}}),
-                 {.stop = 20.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
+    const Trajectory result = simulate(import_fmu(file.path(), ImportOptions{.values = {{"p0", 5.0}}}),
+                                       {.stop = 20.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
     ASSERT_TRUE(result.status().ok()) << result.status().message;
     EXPECT_NEAR(result.final()[result.index("x1")], exact.final()[0], 1e-5) << to_string(method);
   }
@@ -142,7 +140,7 @@ TEST_P(Import, an_fmu_that_exchanges_its_states_behind_steps_goes_round_the_circ
     Foreign f = circle;
     f.saves_states = saves_states;
     const ForeignFile file(f, GetParam());
-    const auto fmu = std::make_shared<ImportedFmu>(file.path());
+    const auto fmu = import_fmu(file.path());
     for (const Method method : {Method::automatic, Method::dop853, Method::rodas5p}) {
       const Trajectory result = simulate(fmu, {.stop = 20.0, .rtol = 1e-9, .atol = 1e-9, .method = method});
       ASSERT_TRUE(result.status().ok()) << result.status().message;
@@ -165,7 +163,7 @@ TEST_P(Import, an_fmu_that_exchanges_its_states_behind_steps_goes_round_the_circ
 
 TEST_P(Import, an_fmu_ends_the_run_behind_a_step) {
   const ForeignFile file(steps, GetParam());
-  const auto fmu = std::make_shared<ImportedFmu>(file.path(), ImportOptions{.values = {{"p0", 2.5}}});
+  const auto fmu = import_fmu(file.path(), ImportOptions{.values = {{"p0", 2.5}}});
   const Trajectory result = simulate(fmu, {.stop = 20.0, .max_step = 0.5});
   EXPECT_EQ(result.status().code, StatusCode::terminated) << result.status().message;
   EXPECT_GT(result.t_end(), 2.5);
@@ -188,7 +186,7 @@ TEST_P(Import, an_fmu_that_cannot_save_its_state_shows_its_states_only) {
   Foreign f = bouncing_ball;
   f.saves_states = false;
   const ForeignFile file(f, GetParam());
-  const auto fmu = std::make_shared<ImportedFmu>(file.path());
+  const auto fmu = import_fmu(file.path());
   ASSERT_EQ(fmu->observed().size(), 2u);
   ASSERT_EQ(fmu->notes().size(), 1u);
   for (int repeat = 0; repeat < 2; ++repeat) {  // a second run begins anew
@@ -201,7 +199,7 @@ TEST_P(Import, an_fmu_that_cannot_save_its_state_shows_its_states_only) {
 
 TEST_P(Import, the_same_fmu_runs_twice) {
   const ForeignFile file(bouncing_ball, GetParam());
-  const auto fmu = std::make_shared<ImportedFmu>(file.path());
+  const auto fmu = import_fmu(file.path());
   const Trajectory first = simulate(fmu, {.stop = 2.0}), second = simulate(fmu, {.stop = 2.0});
   EXPECT_EQ(first.final(), second.final());
   EXPECT_EQ(first.events().size(), second.events().size());
@@ -210,7 +208,7 @@ TEST_P(Import, the_same_fmu_runs_twice) {
 TEST_P(Import, unknown_parameters_are_refused_with_the_nearest_name) {
   const ForeignFile file(dahlquist, GetParam());
   try {
-    ImportedFmu(file.path(), {.values = {{"p9", 1.0}}});
+    import_fmu(file.path(), {.values = {{"p9", 1.0}}});
     FAIL();
   } catch (const UsageError& problem) {
     EXPECT_NE(std::string(problem.what()).find("did you mean 'p0'?"), std::string::npos) << problem.what();

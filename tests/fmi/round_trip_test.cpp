@@ -30,7 +30,7 @@ TEST_P(RoundTrip, has_the_events_and_values_of_a_run) {
   const ScratchFile file("model.fmu");
   export_fmu(model, file.path(),
              {.version = GetParam().version, .kind = FmuKind::model_exchange, .library = SALTUS_FMU_LIBRARY});
-  const auto fmu = std::make_shared<ImportedFmu>(file.path(), ImportOptions{.tolerance = 1e-9});
+  const auto fmu = import_fmu(file.path(), ImportOptions{.tolerance = 1e-9});
   const Trajectory back = simulate(fmu, options);
   ASSERT_TRUE(back.status().ok()) << back.status().message;
   // indicators are smooth, also those of slides; a restart at each event takes some steps more than a run
@@ -105,7 +105,7 @@ TEST(RoundTripInputs, are_known_when_the_fmu_is_initialised) {
     const ScratchFile file("model.fmu");
     export_fmu(model, file.path(),
                {.version = version, .kind = FmuKind::model_exchange, .library = SALTUS_FMU_LIBRARY});
-    const auto fmu = std::make_shared<ImportedFmu>(file.path());
+    const auto fmu = import_fmu(file.path());
     // runs with other inputs in between change nothing, and results stay readable
     const Trajectory first = simulate(fmu, {.stop = 1.0, .inputs = given});
     const Trajectory second = simulate(fmu, {.stop = 1.0, .inputs = other});

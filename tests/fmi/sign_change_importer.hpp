@@ -21,7 +21,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "fmi/exchange_fmu.hpp"
+#include "fmi/called_fmu.hpp"
 
 namespace saltus::fmi_tests {
 

@@ -1,6 +1,6 @@
-// Models of other simulators: FMUs for model exchange, as hybrid systems.
+// Models of other simulators: FMUs as hybrid systems.
 //
-//   auto ball = std::make_shared<ImportedFmu>("BouncingBall.fmu");
+//   auto ball = import_fmu("BouncingBall.fmu");
 //   Trajectory run = simulate(ball, {.stop = 3});
 //
 // An FMU is native code that runs with the rights of the user: load only those that you trust.
@@ -22,58 +22,38 @@ struct ImportOptions {
   std::vector<std::pair<std::string, double>> values = {};
   /// Where runs begin and may end, and the tolerance of the FMU's own iterations. Empty: those of the FMU.
   std::optional<double> start = {}, stop = {}, tolerance = {};
+  /// Between two communication points of co-simulation. Empty: that of the FMU, else a 500th of its experiment.
+  std::optional<double> step = {};
 };
 
-/// Event indicators are guards, and time events are exact. At an event the FMU is asked for its new discrete state
-/// until nothing changes any more. Where the FMU can save its state, its states on both sides of an indicator are
-/// known, so that solutions slide, and all its variables are observed; otherwise only its continuous states and inputs
-/// are.
-///
-/// One run at a time; its result may be read in other threads meanwhile.
-class ImportedFmu final : public HybridSystem {
+/// An FMU of another tool as a hybrid system. One run at a time; its result may be read in other threads meanwhile.
+class ImportedFmu : public HybridSystem {
  public:
-  /// Unpacks the FMU into a temporary folder, loads its library, and initialises it. Throws UsageError, with the name
-  /// of the file, for files that are damaged or no FMUs, for FMUs without model exchange (with what to ask the other
-  /// tool for), without a library for this machine, or that fail. Nothing is left behind then.
-  explicit ImportedFmu(const std::string& file, const ImportOptions& options = {});
-  ~ImportedFmu() override;
-
   /// What the FMU says about itself.
-  const Experiment& experiment() const;
-  const std::string& description() const;
+  virtual const Experiment& experiment() const = 0;
+  virtual const std::string& description() const = 0;
   /// Parameters with their values; `start` is the value.
-  const std::vector<VariableInfo>& parameters() const;
+  virtual const std::vector<VariableInfo>& parameters() const = 0;
   /// What a user should know: variables that cannot be shown, abilities that are missing.
-  const std::vector<std::string>& notes() const;
-
-  const std::string& name() const override;
-  const std::vector<VariableInfo>& variables() const override;
-  const std::vector<GuardInfo>& guards() const override;
-  const std::vector<InputInfo>& inputs() const override;
-  Mode initial_mode() const override;
-  std::optional<double> start_time() const override;
-  std::string describe(const Mode& mode) const override;
-  System& system(const Mode& mode) override;
-  int side(const Mode& mode, int guard) const override;
-  void set_side(Mode& mode, int guard, int side) const override;
-  bool can_stay_on_surfaces(const Mode& mode) override;
-  double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
-  bool complete_step(const Mode& mode, double t, std::span<const double> x) override;
-  bool transition(const EventInput& input, Transition& transition) override;
-  bool same_decisions(const Mode& a, const Mode& b) const override;
-  void identify(const Mode& mode, std::vector<double>& key) const override;
-  const std::vector<VariableInfo>& observed() const override;
-  void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
-               std::span<double> values) override;
-
-  struct Impl;
-
- private:
-  std::unique_ptr<Impl> impl_;
+  virtual const std::vector<std::string>& notes() const = 0;
 };
+
+/// Unpacks an FMU into a temporary folder, loads its library, and initialises it. Throws UsageError, with the name of
+/// the file, for files that are damaged or no FMUs, for FMUs without a library for this machine, that have clocks, are
+/// for scheduled execution alone, or fail. Nothing is left behind then.
+///
+/// Model exchange, where the FMU has it: event indicators are guards, and time events are exact. At an event the FMU is
+/// asked for its new discrete state until nothing changes any more. Where the FMU can save its state, its states on
+/// both sides of an indicator are known, so that solutions slide, and all its variables are observed; otherwise only
+/// its continuous states and inputs are.
+///
+/// Co-simulation otherwise: the FMU goes from one communication point to the next, with its own solver. Changes of
+/// inputs, and events that an FMU of FMI 3.0 ends its steps at, are communication points. Between them real variables
+/// are straight lines, and others keep their values.
+std::shared_ptr<ImportedFmu> import_fmu(const std::string& file, const ImportOptions& options = {});
 
 /// What an FMU is, and what Saltus would do with it, in some lines. Loads no library: no code of the FMU runs. Throws
-/// UsageError as ImportedFmu does, but takes FMUs of all kinds.
+/// UsageError as import_fmu does, but takes FMUs of all kinds.
 std::string describe_fmu(const std::string& file);
 
 }  // namespace saltus

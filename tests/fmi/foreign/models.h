@@ -26,7 +26,9 @@ typedef struct {
   int relay;   /* discrete state */
   double next; /* time event, or infinity */
   int terminate, changed;
-  int mode; /* 0 instantiated, 1 initialisation, 2 event mode, 3 continuous-time mode, 4 over */
+  int mode; /* 0 instantiated, 1 initialisation, 2 event mode, 3 continuous-time mode, 4 over, 5 step mode */
+  double slope;   /* of the input u in a step of co-simulation */
+  int event_mode; /* co-simulation: the importer uses event mode */
 } Model;
 
 #if MODEL == 1 || MODEL == 10

@@ -1,4 +1,4 @@
-// The state of an imported FMU, which its systems share.
+// FMUs for model exchange as hybrid systems, and the state that their systems share.
 #pragma once
 
 #include <saltus/fmi/imported_fmu.hpp>
@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "fmi/exchange_fmu.hpp"
+#include "fmi/called_fmu.hpp"
 #include "fmi/fmu_description.hpp"
+#include "fmi/fmu_inputs.hpp"
 #include "fmi/unpacked_fmu.hpp"
 
 namespace saltus {
@@ -29,9 +30,45 @@ struct SavedFmuState {
   std::map<int, std::size_t> other_side;  ///< by indicator: the state on its other side, if known
 };
 
+/// See import_fmu.
+class ExchangedFmu final : public ImportedFmu {
+ public:
+  explicit ExchangedFmu(const std::string& file, const ImportOptions& options);
+  ~ExchangedFmu() override;
+
+  const Experiment& experiment() const override;
+  const std::string& description() const override;
+  const std::vector<VariableInfo>& parameters() const override;
+  const std::vector<std::string>& notes() const override;
+  const std::string& name() const override;
+  const std::vector<VariableInfo>& variables() const override;
+  const std::vector<GuardInfo>& guards() const override;
+  const std::vector<InputInfo>& inputs() const override;
+  Mode initial_mode() const override;
+  std::optional<double> start_time() const override;
+  std::string describe(const Mode& mode) const override;
+  System& system(const Mode& mode) override;
+  int side(const Mode& mode, int guard) const override;
+  void set_side(Mode& mode, int guard, int side) const override;
+  bool can_stay_on_surfaces(const Mode& mode) override;
+  double next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) override;
+  bool complete_step(const Mode& mode, double t, std::span<const double> x) override;
+  bool transition(const EventInput& input, Transition& transition) override;
+  bool same_decisions(const Mode& a, const Mode& b) const override;
+  void identify(const Mode& mode, std::vector<double>& key) const override;
+  const std::vector<VariableInfo>& observed() const override;
+  void observe(const Mode& mode, double t, std::span<const double> x, std::span<const double> xp,
+               std::span<double> values) override;
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
 /// Mode::discrete holds: the number of the saved state, the sides of all guards that the FMU knows (Mode::locks are
 /// those of the run), and the numbers of the inputs.
-struct ImportedFmu::Impl {
+struct ExchangedFmu::Impl {
   Impl(const std::string& path, const ImportOptions& given);
   ~Impl();
 
@@ -40,7 +77,7 @@ struct ImportedFmu::Impl {
   FmuDescription about;
   std::unique_ptr<ExchangeFmu> fmu;
   RunSettings settings;
-  std::vector<std::pair<const DescribedVariable*, double>> start_values;
+  GivenValues start_values;
   std::vector<VariableInfo> variables, observed, parameters;
   std::vector<const DescribedVariable*> observed_from;  ///< null: a continuous state or input that is known anyway
   std::vector<std::size_t> observed_state;              ///< the number of the state, for those
@@ -66,7 +103,6 @@ struct ImportedFmu::Impl {
   void declare_guards();
   void declare_observed();
   void declare_inputs();
-  void apply_given(const std::vector<std::pair<std::string, double>>& values);
   /// From a fresh instance to the first continuous-time mode, with these values of the inputs. Gives the saved state.
   std::size_t initialise(const std::vector<double>& input_values);
   /// Values of the inputs at the start that the description gives.
@@ -83,7 +119,6 @@ struct ImportedFmu::Impl {
   /// Where Mode::discrete has the side that the FMU knows of a guard.
   static std::size_t known_side(std::size_t guard) { return 1 + guard; }
   std::size_t first_input_number() const { return 1 + guards.size(); }
-  double input_value(std::size_t k, std::span<const double> numbers, double t) const;
   /// The saved state whose field holds on the sides of the mode: that of the mode, or the one across an indicator.
   std::size_t field_id(const Mode& mode) const;
   /// Whether an indicator has been crossed that the FMU does not know of yet.
@@ -131,6 +166,6 @@ struct ImportedFmu::Impl {
 };
 
 /// The system of a mode, also of one that slides along an indicator.
-std::unique_ptr<System> make_fmu_system(ImportedFmu::Impl& owner, const Mode& mode);
+std::unique_ptr<System> make_fmu_system(ExchangedFmu::Impl& owner, const Mode& mode);
 
 }  // namespace saltus

@@ -3,8 +3,6 @@
 // In continuous-time mode an FMU keeps its discrete state, so that its equations and indicators can be evaluated beyond
 // the surface of an indicator: that is what a mode is here. At an event the run gives the FMU the point, the FMU finds
 // its new discrete state, and the result is a new mode. Modes name saved states of the FMU, where it can save them.
-#include <saltus/fmi/imported_fmu.hpp>
-
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
 
@@ -13,8 +11,8 @@
 #include <limits>
 #include <utility>
 
-#include "fmi/import_problem.hpp"
-#include "fmi/imported_fmu_impl.hpp"
+#include "fmi/exchanged_fmu.hpp"
+#include "fmi/fmu_inputs.hpp"
 
 namespace saltus {
 
@@ -30,16 +28,17 @@ bool all_finite(std::span<const double> values) {
 
 }  // namespace
 
-ImportedFmu::Impl::Impl(const std::string& path, const ImportOptions& given)
+ExchangedFmu::Impl::Impl(const std::string& path, const ImportOptions& given)
     : files(path), about(read_description(files.description())) {
-  if (const std::string problem = import_problem(about); !problem.empty()) throw UsageError(problem);
   settings = {.start = given.start.value_or(about.experiment.start.value_or(0.0)),
               .stop = given.stop,
               .tolerance = given.tolerance ? given.tolerance : about.experiment.tolerance};
   if (settings.stop && *settings.stop <= settings.start) settings.stop.reset();
   states = about.states.size();
   indicators = about.indicators;
-  apply_given(given.values);
+  start_values = apply_values(about, given.values);
+  for (const DescribedVariable& v : about.variables)
+    if (v.role == Role::parameter) parameters.push_back(v.info);
   fmu = load_exchange_fmu(files, about);
   declare_states();
   declare_inputs();
@@ -48,32 +47,14 @@ ImportedFmu::Impl::Impl(const std::string& path, const ImportOptions& given)
   initialise(default_inputs());
 }
 
-ImportedFmu::Impl::~Impl() {
+ExchangedFmu::Impl::~Impl() {
   if (!fmu) return;
   for (const SavedFmuState& s : saved)
     for (void* state : {s.state, s.latest})
       if (state) fmu->release(state);
 }
 
-void ImportedFmu::Impl::apply_given(const std::vector<std::pair<std::string, double>>& values) {
-  std::vector<std::string> names;
-  for (const DescribedVariable& v : about.variables)
-    if (v.has_start && v.role != Role::input) names.push_back(v.info.name);
-  for (const auto& [name, value] : values) {
-    const auto found = std::ranges::find_if(about.variables, [&](const auto& v) { return v.info.name == name; });
-    if (found == about.variables.end() || !found->has_start || found->role == Role::input) {
-      const std::string near = nearest_name(name, names);
-      throw UsageError(fmt::format("there is no parameter or start value '{}'{}", name,
-                                   near.empty() ? "" : "; did you mean '" + near + "'?"));
-    }
-    found->info.start = value;
-    start_values.emplace_back(&*found, value);
-  }
-  for (const DescribedVariable& v : about.variables)
-    if (v.role == Role::parameter) parameters.push_back(v.info);
-}
-
-void ImportedFmu::Impl::declare_states() {
+void ExchangedFmu::Impl::declare_states() {
   for (const std::size_t place : about.states) {
     VariableInfo info = about.variables[place].info;
     info.fixed = true;
@@ -82,12 +63,12 @@ void ImportedFmu::Impl::declare_states() {
   if (variables.empty()) variables.push_back({.name = "(nothing is integrated)", .fixed = true});
 }
 
-void ImportedFmu::Impl::declare_inputs() {
+void ExchangedFmu::Impl::declare_inputs() {
   for (const DescribedVariable& v : about.variables)
     if (v.role == Role::input) input_from.push_back(&v);
 }
 
-void ImportedFmu::Impl::declare_guards() {
+void ExchangedFmu::Impl::declare_guards() {
   for (std::size_t k = 0; k < indicators; ++k) {
     const bool named = k < about.indicator_names.size();
     guards.push_back({.name = named ? about.indicator_names[k] : fmt::format("event indicator {}", k + 1),
@@ -102,7 +83,7 @@ void ImportedFmu::Impl::declare_guards() {
                       .slides = false});
 }
 
-void ImportedFmu::Impl::declare_observed() {
+void ExchangedFmu::Impl::declare_observed() {
   for (const DescribedVariable& v : about.variables) {
     const bool shown = v.role == Role::output || v.role == Role::local || v.role == Role::input;
     const auto place = static_cast<std::size_t>(&v - about.variables.data());
@@ -110,21 +91,8 @@ void ImportedFmu::Impl::declare_observed() {
     const bool known = state != about.states.end() || v.role == Role::input;
     if (!shown || (!about.saves_states && !known)) continue;
     if (v.role == Role::input) {
-      InputInfo info{.variable = static_cast<int>(observed.size())};
-      int next = static_cast<int>(first_input_number());
-      if (!inputs.empty()) next = inputs.back().following + 1;
-      info.coefficients = {next++};
-      info.next_coefficients = {next++};
-      if (v.continuous) {
-        info.coefficients.push_back(next++);
-        info.next_coefficients.push_back(next++);
-        info.since = next++;
-        info.next_since = next++;
-      }
-      info.next = next++;
-      info.previous = next++;
-      info.following = next;
-      inputs.push_back(std::move(info));
+      const int next = inputs.empty() ? static_cast<int>(first_input_number()) : inputs.back().following + 1;
+      inputs.push_back(place_input(v, static_cast<int>(observed.size()), next));
     }
     observed.push_back(v.info);
     observed_from.push_back(known ? nullptr : &v);
@@ -136,18 +104,17 @@ void ImportedFmu::Impl::declare_observed() {
         "the FMU cannot save its state: only continuous states and inputs are shown, and solutions do not "
         "slide along its indicators");
   if (!about.left_out.empty())
-    notes.push_back(
-        fmt::format("{} variables are not shown (texts, arrays, clocks, other number types), the first is '{}'",
-                    about.left_out.size(), about.left_out.front()));
+    notes.push_back(fmt::format("{} variables are not shown (texts, binary values), the first is '{}'",
+                                about.left_out.size(), about.left_out.front()));
 }
 
-std::vector<double> ImportedFmu::Impl::default_inputs() const {
+std::vector<double> ExchangedFmu::Impl::default_inputs() const {
   std::vector<double> values;
   for (const DescribedVariable* v : input_from) values.push_back(v->info.start);
   return values;
 }
 
-std::size_t ImportedFmu::Impl::initialise(const std::vector<double>& input_values) {
+std::size_t ExchangedFmu::Impl::initialise(const std::vector<double>& input_values) {
   for (const auto& [variable, value] : start_values) fmu->set(*variable, value);
   fmu->begin_initialization(settings);
   for (std::size_t k = 0; k < input_from.size(); ++k) fmu->set(*input_from[k], input_values[k]);
@@ -181,7 +148,7 @@ std::size_t ImportedFmu::Impl::initialise(const std::vector<double>& input_value
   return current;
 }
 
-void ImportedFmu::Impl::place_at_start(std::size_t number, std::span<const double> x, Mode& mode) {
+void ExchangedFmu::Impl::place_at_start(std::size_t number, std::span<const double> x, Mode& mode) {
   std::vector<double> z(indicators, 1.0);
   if (!indicator_values(number, settings.start, x, mode.discrete, z))
     throw UsageError(about.model_name + ": the FMU cannot be evaluated at its start");
@@ -190,10 +157,10 @@ void ImportedFmu::Impl::place_at_start(std::size_t number, std::span<const doubl
   mode.discrete[0] = static_cast<double>(number);
 }
 
-bool ImportedFmu::Impl::begin_with_inputs(Transition& transition) {
+bool ExchangedFmu::Impl::begin_with_inputs(Transition& transition) {
   std::vector<double> values;
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    values.push_back(input_value(k, transition.mode.discrete, settings.start));
+    values.push_back(input_value(inputs[k], transition.mode.discrete, settings.start));
   if (const auto known = starts.find(values); known == starts.end()) {
     fmu->reset();
     initialise(values);
@@ -209,7 +176,7 @@ bool ImportedFmu::Impl::begin_with_inputs(Transition& transition) {
   return true;
 }
 
-EventOutcome ImportedFmu::Impl::settle() {
+EventOutcome ExchangedFmu::Impl::settle() {
   EventOutcome all;
   for (int round = 0;; ++round) {
     if (round == most_event_rounds)
@@ -227,47 +194,40 @@ EventOutcome ImportedFmu::Impl::settle() {
   return all;
 }
 
-double ImportedFmu::Impl::input_value(std::size_t k, std::span<const double> numbers, double t) const {
-  const InputInfo& info = inputs[k];
-  const auto number = [&](int place) { return numbers[static_cast<std::size_t>(place)]; };
-  if (info.since < 0) return number(info.coefficients[0]);
-  return number(info.coefficients[0]) + number(info.coefficients[1]) * (t - number(info.since));
-}
-
-void ImportedFmu::Impl::activate(std::size_t number) {
+void ExchangedFmu::Impl::activate(std::size_t number) {
   if (number == current || !about.saves_states) return;
   const SavedFmuState& s = saved.at(number);
   fmu->restore(s.latest ? s.latest : s.state);
   current = number;
 }
 
-void ImportedFmu::Impl::keep_latest(std::size_t number) {
+void ExchangedFmu::Impl::keep_latest(std::size_t number) {
   if (!about.saves_states) return;
   void*& latest = saved.at(number).latest;
   if (latest) fmu->release(std::exchange(latest, nullptr));
   latest = fmu->save();
 }
 
-void ImportedFmu::Impl::forget_latest() {
+void ExchangedFmu::Impl::forget_latest() {
   for (SavedFmuState& s : saved)
     if (s.latest) fmu->release(std::exchange(s.latest, nullptr));
   if (!about.needs_completed_step || !about.saves_states) return;
   fmu->restore(saved.at(current).state);
 }
 
-void ImportedFmu::Impl::set_inputs(double t, std::span<const double> numbers, bool all) {
+void ExchangedFmu::Impl::set_inputs(double t, std::span<const double> numbers, bool all) {
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (all || input_from[k]->continuous) fmu->set(*input_from[k], input_value(k, numbers, t));
+    if (all || input_from[k]->continuous) fmu->set(*input_from[k], input_value(inputs[k], numbers, t));
 }
 
-void ImportedFmu::Impl::set_point(double t, std::span<const double> x, std::span<const double> numbers) {
+void ExchangedFmu::Impl::set_point(double t, std::span<const double> x, std::span<const double> numbers) {
   fmu->set_time(t);
   fmu->set_states(x.first(states));
   set_inputs(t, numbers, false);
 }
 
-bool ImportedFmu::Impl::evaluate(std::size_t number, double t, std::span<const double> x,
-                                 std::span<const double> numbers, std::span<double> xp) {
+bool ExchangedFmu::Impl::evaluate(std::size_t number, double t, std::span<const double> x,
+                                  std::span<const double> numbers, std::span<double> xp) {
   if (states == 0) {
     std::ranges::fill(xp, 0.0);
     return true;
@@ -280,8 +240,8 @@ bool ImportedFmu::Impl::evaluate(std::size_t number, double t, std::span<const d
   return true;
 }
 
-bool ImportedFmu::Impl::indicator_values(std::size_t number, double t, std::span<const double> x,
-                                         std::span<const double> numbers, std::span<double> z) {
+bool ExchangedFmu::Impl::indicator_values(std::size_t number, double t, std::span<const double> x,
+                                          std::span<const double> numbers, std::span<double> z) {
   if (indicators == 0) return true;
   if (!all_finite(x)) return false;
   activate(number);
@@ -289,7 +249,7 @@ bool ImportedFmu::Impl::indicator_values(std::size_t number, double t, std::span
   return fmu->indicators(z);
 }
 
-std::size_t ImportedFmu::Impl::field_id(const Mode& mode) const {
+std::size_t ExchangedFmu::Impl::field_id(const Mode& mode) const {
   const std::size_t number = id(mode);
   for (const auto& [guard, other] : saved.at(number).other_side) {
     const auto k = static_cast<std::size_t>(guard);
@@ -298,13 +258,13 @@ std::size_t ImportedFmu::Impl::field_id(const Mode& mode) const {
   return number;
 }
 
-bool ImportedFmu::Impl::pending(const Mode& mode) const {
+bool ExchangedFmu::Impl::pending(const Mode& mode) const {
   for (std::size_t k = 0; k < indicators; ++k)
     if (mode.locks[k] != mode.discrete[known_side(k)]) return true;
   return false;
 }
 
-std::optional<std::pair<std::size_t, std::size_t>> ImportedFmu::Impl::both_sides(const Mode& mode, int guard) const {
+std::optional<std::pair<std::size_t, std::size_t>> ExchangedFmu::Impl::both_sides(const Mode& mode, int guard) const {
   const std::size_t number = id(mode);
   const auto other = saved.at(number).other_side.find(guard);
   if (other == saved.at(number).other_side.end()) return {};
@@ -312,8 +272,8 @@ std::optional<std::pair<std::size_t, std::size_t>> ImportedFmu::Impl::both_sides
   return above ? std::pair(number, other->second) : std::pair(other->second, number);
 }
 
-void ImportedFmu::Impl::time_guards(std::size_t number, double t, std::span<const double> numbers,
-                                    std::span<double> g) const {
+void ExchangedFmu::Impl::time_guards(std::size_t number, double t, std::span<const double> numbers,
+                                     std::span<double> g) const {
   constexpr double never = 1.0;
   const std::optional<double>& next = saved.at(number).next_time;
   g[0] = next ? *next - t : never;
@@ -323,59 +283,55 @@ void ImportedFmu::Impl::time_guards(std::size_t number, double t, std::span<cons
   }
 }
 
-bool ImportedFmu::Impl::change_inputs(Mode& mode) const {
+bool ExchangedFmu::Impl::change_inputs(Mode& mode) const {
   bool changed = false;
   std::vector<double>& numbers = mode.discrete;
-  const auto at = [&](int place) -> double& { return numbers[static_cast<std::size_t>(place)]; };
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const std::size_t guard = indicators + 1 + k;
     if (mode.locks[guard] == numbers[known_side(guard)]) continue;
-    const InputInfo& info = inputs[k];
-    for (std::size_t c = 0; c < info.coefficients.size(); ++c) at(info.coefficients[c]) = at(info.next_coefficients[c]);
-    if (info.since >= 0) at(info.since) = at(info.next_since);
-    at(info.next) = at(info.following);
+    change_input(inputs[k], numbers);
     mode.locks[guard] = numbers[known_side(guard)];
     changed = true;
   }
   return changed;
 }
 
-ImportedFmu::ImportedFmu(const std::string& file, const ImportOptions& options)
-    : impl_(with_file(file, [&] { return std::make_unique<Impl>(file, options); })) {}
-ImportedFmu::~ImportedFmu() = default;
+ExchangedFmu::ExchangedFmu(const std::string& file, const ImportOptions& options)
+    : impl_(std::make_unique<Impl>(file, options)) {}
+ExchangedFmu::~ExchangedFmu() = default;
 
-const Experiment& ImportedFmu::experiment() const {
+const Experiment& ExchangedFmu::experiment() const {
   return impl_->about.experiment;
 }
-const std::string& ImportedFmu::description() const {
+const std::string& ExchangedFmu::description() const {
   return impl_->about.description;
 }
-const std::vector<VariableInfo>& ImportedFmu::parameters() const {
+const std::vector<VariableInfo>& ExchangedFmu::parameters() const {
   return impl_->parameters;
 }
-const std::vector<std::string>& ImportedFmu::notes() const {
+const std::vector<std::string>& ExchangedFmu::notes() const {
   return impl_->notes;
 }
-const std::string& ImportedFmu::name() const {
+const std::string& ExchangedFmu::name() const {
   return impl_->about.model_name;
 }
-const std::vector<VariableInfo>& ImportedFmu::variables() const {
+const std::vector<VariableInfo>& ExchangedFmu::variables() const {
   return impl_->variables;
 }
-const std::vector<GuardInfo>& ImportedFmu::guards() const {
+const std::vector<GuardInfo>& ExchangedFmu::guards() const {
   return impl_->guards;
 }
-const std::vector<InputInfo>& ImportedFmu::inputs() const {
+const std::vector<InputInfo>& ExchangedFmu::inputs() const {
   return impl_->inputs;
 }
-const std::vector<VariableInfo>& ImportedFmu::observed() const {
+const std::vector<VariableInfo>& ExchangedFmu::observed() const {
   return impl_->observed;
 }
-std::optional<double> ImportedFmu::start_time() const {
+std::optional<double> ExchangedFmu::start_time() const {
   return impl_->settings.start;
 }
 
-Mode ImportedFmu::initial_mode() const {
+Mode ExchangedFmu::initial_mode() const {
   Impl& i = *impl_;
   const std::lock_guard turn(i.turn);
   if (!i.about.saves_states && (i.saved[0].t || i.knows_steps || !i.starts.contains(i.default_inputs()))) {
@@ -389,25 +345,20 @@ Mode ImportedFmu::initial_mode() const {
       i.inputs.empty() ? i.first_input_number() : static_cast<std::size_t>(i.inputs.back().following) + 1;
   mode.discrete.assign(numbers, 0.0);
   mode.locks.assign(i.guards.size(), 1.0);
-  for (std::size_t k = 0; k < i.inputs.size(); ++k) {
-    const InputInfo& info = i.inputs[k];
-    mode.discrete[static_cast<std::size_t>(info.coefficients[0])] = i.input_from[k]->info.start;
-    mode.discrete[static_cast<std::size_t>(info.next)] = InputInfo::never;
-    mode.discrete[static_cast<std::size_t>(info.previous)] = -InputInfo::never;
-    mode.discrete[static_cast<std::size_t>(info.following)] = InputInfo::never;
-  }
+  for (std::size_t k = 0; k < i.inputs.size(); ++k)
+    begin_input(i.inputs[k], i.input_from[k]->info.start, mode.discrete);
   const auto& [number, x] = i.starts.at(i.default_inputs());
   i.place_at_start(number, x, mode);
   return mode;
 }
 
-std::string ImportedFmu::describe(const Mode& mode) const {
+std::string ExchangedFmu::describe(const Mode& mode) const {
   std::string text;
   for (std::size_t k = 0; k < impl_->indicators; ++k) text += mode.locks[k] > 0.0 ? '+' : '-';
   return text.empty() ? "" : "indicators " + text;
 }
 
-System& ImportedFmu::system(const Mode& mode) {
+System& ExchangedFmu::system(const Mode& mode) {
   const std::lock_guard turn(impl_->turn);
   // what decides the functions: the state of the FMU, its field, the numbers of the inputs, the surface
   std::vector<double> key(mode.discrete);
@@ -419,20 +370,20 @@ System& ImportedFmu::system(const Mode& mode) {
   return *system;
 }
 
-int ImportedFmu::side(const Mode& mode, int guard) const {
+int ExchangedFmu::side(const Mode& mode, int guard) const {
   return mode.locks[static_cast<std::size_t>(guard)] > 0.0 ? +1 : -1;
 }
 
-void ImportedFmu::set_side(Mode& mode, int guard, int side) const {
+void ExchangedFmu::set_side(Mode& mode, int guard, int side) const {
   mode.locks[static_cast<std::size_t>(guard)] = side > 0 ? 1.0 : 0.0;
 }
 
-bool ImportedFmu::can_stay_on_surfaces(const Mode& mode) {
+bool ExchangedFmu::can_stay_on_surfaces(const Mode& mode) {
   return impl_->about.saves_states && impl_->states > 0 && mode.contacts.empty() && mode.sliding.size() == 1 &&
          impl_->both_sides(mode, mode.sliding.front()).has_value();
 }
 
-double ImportedFmu::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) {
+double ExchangedFmu::next_time_event(const Mode& mode, double t, int direction, std::vector<int>& guards) {
   if (direction < 0)
     throw UsageError(name() + ": the time of an FMU runs forwards only; choose a stop time after the start");
   double next = std::numeric_limits<double>::infinity();
@@ -450,7 +401,7 @@ double ImportedFmu::next_time_event(const Mode& mode, double t, int direction, s
   return next;
 }
 
-bool ImportedFmu::complete_step(const Mode& mode, double t, std::span<const double> x) {
+bool ExchangedFmu::complete_step(const Mode& mode, double t, std::span<const double> x) {
   Impl& i = *impl_;
   if (!i.about.needs_completed_step) return false;
   const std::lock_guard turn(i.turn);
@@ -465,7 +416,7 @@ bool ImportedFmu::complete_step(const Mode& mode, double t, std::span<const doub
   return event;
 }
 
-bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
+bool ExchangedFmu::transition(const EventInput& input, Transition& transition) {
   static constexpr std::string_view event_mode = "event mode of the FMU";
   if (input.probe) return false;  // what its event mode would do is known after it has done so
   Impl& i = *impl_;
@@ -568,24 +519,24 @@ bool ImportedFmu::transition(const EventInput& input, Transition& transition) {
   return true;
 }
 
-bool ImportedFmu::same_decisions(const Mode& a, const Mode& b) const {
+bool ExchangedFmu::same_decisions(const Mode& a, const Mode& b) const {
   return a.locks == b.locks && a.sliding == b.sliding;
 }
 
-void ImportedFmu::identify(const Mode& mode, std::vector<double>& key) const {
+void ExchangedFmu::identify(const Mode& mode, std::vector<double>& key) const {
   key.insert(key.end(), mode.locks.begin(), mode.locks.end());
   for (const int guard : mode.sliding) key.push_back(guard);
 }
 
-void ImportedFmu::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double>,
-                          std::span<double> values) {
+void ExchangedFmu::observe(const Mode& mode, double t, std::span<const double> x, std::span<const double>,
+                           std::span<double> values) {
   Impl& i = *impl_;
   const std::lock_guard turn(i.turn);
   bool placed = false;
   for (std::size_t k = 0; k < i.observed.size(); ++k) {
     if (!i.observed_from[k]) {
       const std::size_t place = i.observed_state[k];
-      values[k] = place < i.states ? x[place] : i.input_value(place - i.states, mode.discrete, t);
+      values[k] = place < i.states ? x[place] : input_value(i.inputs[place - i.states], mode.discrete, t);
       continue;
     }
     if (!placed) {

@@ -1,4 +1,4 @@
-// A loaded FMU for model exchange: the functions of both versions of the standard behind one interface.
+// A loaded FMU: the functions of both versions of the standard behind one interface for each kind.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,11 @@ struct EventOutcome {
   std::optional<double> next_time = {};
 };
 
-/// Functions throw Error, with the name of the C function and the last message of the FMU, where that one fails.
-class ExchangeFmu {
+/// What both kinds have. Functions throw Error, with the name of the C function and the last message of the FMU, where
+/// that one fails.
+class CalledFmu {
  public:
-  virtual ~ExchangeFmu() = default;
+  virtual ~CalledFmu() = default;
 
   virtual void begin_initialization(const RunSettings& settings) = 0;
   virtual void end_initialization() = 0;
@@ -33,6 +34,14 @@ class ExchangeFmu {
   virtual void set(const DescribedVariable& variable, double value) = 0;
   virtual double get(const DescribedVariable& variable) = 0;
 
+  // --- saved states, if the description says so
+  virtual void* save() = 0;
+  virtual void restore(void* state) = 0;
+  virtual void release(void* state) = 0;
+};
+
+class ExchangeFmu : public CalledFmu {
+ public:
   virtual void enter_event_mode() = 0;
   virtual EventOutcome update_discrete_states() = 0;
   virtual void enter_continuous_mode() = 0;
@@ -47,18 +56,37 @@ class ExchangeFmu {
   virtual bool indicators(std::span<double> z) = 0;
   /// Derivative of all state derivatives in the direction of one state. False: not available here.
   virtual bool column(std::size_t state, std::span<double> derivative) = 0;
-
-  // --- saved states, if the description says so
-  virtual void* save() = 0;
-  virtual void restore(void* state) = 0;
-  virtual void release(void* state) = 0;
 };
 
-/// Loads the library and makes an instance. Throws UsageError if that fails.
+/// How a step of an FMU for co-simulation has ended.
+struct StepEnd {
+  bool made = true;        ///< false: the FMU refuses the step; a shorter one may work
+  double t = 0.0;          ///< the time that was reached
+  bool terminate = false;  ///< the FMU ends the run
+  bool event = false;      ///< event mode is needed
+};
+
+class SteppedFmu : public CalledFmu {
+ public:
+  virtual StepEnd do_step(double t, double h) = 0;
+  /// A continuous input moves along a line in the next step; its value is that at the beginning. False: the FMU cannot
+  /// take slopes.
+  virtual bool set_slope(const DescribedVariable& variable, double slope) = 0;
+
+  // --- event mode, if the description says so
+  virtual void enter_event_mode() = 0;
+  virtual EventOutcome update_discrete_states() = 0;
+  virtual void enter_step_mode() = 0;
+};
+
+// Loads the library and makes an instance. Throws UsageError if that fails.
 std::unique_ptr<ExchangeFmu> load_exchange_fmu(const UnpackedFmu& files, const FmuDescription& description);
+std::unique_ptr<SteppedFmu> load_stepped_fmu(const UnpackedFmu& files, const FmuDescription& description);
 
 // One for each version.
 std::unique_ptr<ExchangeFmu> load_exchange_fmu2(const UnpackedFmu& files, const FmuDescription& description);
 std::unique_ptr<ExchangeFmu> load_exchange_fmu3(const UnpackedFmu& files, const FmuDescription& description);
+std::unique_ptr<SteppedFmu> load_stepped_fmu2(const UnpackedFmu& files, const FmuDescription& description);
+std::unique_ptr<SteppedFmu> load_stepped_fmu3(const UnpackedFmu& files, const FmuDescription& description);
 
 }  // namespace saltus

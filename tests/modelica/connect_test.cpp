@@ -1,6 +1,7 @@
 // Connections, if equations and the order of discrete equations.
 #include <gtest/gtest.h>
 #include <saltus/expr/print.hpp>
+#include <saltus/hybrid/simulate.hpp>
 #include <saltus/model/compiled_model.hpp>
 
 #include <algorithm>
@@ -221,6 +222,38 @@ end Heater;
       }
     }
   }
+}
+
+TEST(Connect, InputsOfPublicConnectorsAndRecordsAreInputsOfTheModel) {
+  const std::string text =
+      "connector Signals input Real u(start = 2); input Boolean on; output Real y; end Signals;\n"
+      "connector Plug Signals inner_; end Plug;\n"
+      "record Drive Real torque(start = 0.5); Real speed; end Drive;\n"
+      "block Gain Signals s; equation s.y = if s.on then 3*s.u else 0; end Gain;\n"
+      "model M\n  Signals bus[2], bound(u = 7, on = true);\n  Plug plug;\n  input Drive drive;\n  Gain gain;\n"
+      "  output Real total;\nprotected\n  Signals node;\n"
+      "equation\n  connect(bus[1].u, gain.s.u);\n  connect(bus[1].on, gain.s.on);\n  connect(gain.s.y, bus[1].y);\n"
+      "  bus[2].y = bus[2].u;\n  bound.y = bound.u;\n  plug.inner_.y = plug.inner_.u;\n"
+      "  node.u = gain.s.y;\n  node.on = true;\n  node.y = node.u;\n"
+      "  total = drive.torque*drive.speed + bus[1].y;\nend M;\n";
+  const CompiledModel compiled(load_text(text).model);
+  std::vector<std::string> inputs, outputs;
+  for (const InputInfo& input : compiled.inputs())
+    inputs.push_back(compiled.observed()[static_cast<std::size_t>(input.variable)].name);
+  for (const VariableInfo& v : compiled.observed())
+    if (v.details->causality == Causality::output) outputs.push_back(v.name);
+  std::ranges::sort(inputs);
+  std::ranges::sort(outputs);
+  EXPECT_EQ(inputs, (std::vector<std::string>{"bus[1].on", "bus[1].u", "bus[2].on", "bus[2].u", "drive.speed",
+                                              "drive.torque", "plug.inner_.on", "plug.inner_.u"}));
+  EXPECT_EQ(outputs, (std::vector<std::string>{"bound.y", "bus[1].y", "bus[2].y", "plug.inner_.y", "total"}));
+  SimulateOptions options;
+  options.inputs = {{"bus[1].u", InputSignal::constant(5.0)},
+                    {"bus[1].on", InputSignal::constant(1.0)},
+                    {"drive.speed", InputSignal::constant(4.0)}};
+  const Trajectory run = simulate(compiled, options);
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_EQ(run.final()[run.index("total")], 0.5 * 4.0 + 3.0 * 5.0);
 }
 
 }  // namespace

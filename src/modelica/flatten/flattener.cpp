@@ -44,6 +44,7 @@ bool Flattener::run(const ClassScope* cls) {
   start_time_ = options_.start ? *options_.start : experiment(cls).start.value_or(0.0);
   attempt([&] {
     top_ = instantiate(cls, nullptr, "", nullptr, where, false);
+    top_->of_surroundings = true;
     shape_all(*top_);
   });
   if (structure_changed_ && !diagnostics_.has_errors()) return false;

@@ -149,6 +149,7 @@ struct Instance {
   bool is_static = false;  ///< holds constants of a class only
   bool is_connector = false;
   bool in_connector = false;          ///< a connector or a record inside of one
+  bool of_surroundings = false;       ///< the model itself, or a public connector or record through which others see it
   std::vector<Component> components;  ///< in the order of the layout
 
   /// The component of that name; for an outer one, the inner one that it stands for.

@@ -522,6 +522,8 @@ void Flattener::make_elements(Component& component) {
                                     component.where(), component.owner->is_static);
     element->is_connector = element->is_connector || component.type.is_connector;
     element->in_connector = element->is_connector || component.owner->in_connector;
+    element->of_surroundings = component.owner->of_surroundings && !component.source->is_protected &&
+                               (element->in_connector || component.direction != Direction::none);
     for (Component& inner : element->components) {
       // parameter, discrete, input, output of the whole hold for its parts
       inner.variability = std::max(inner.variability, component.variability);

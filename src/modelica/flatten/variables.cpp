@@ -385,10 +385,10 @@ void Flattener::declare_variable(Component& component) {
   const std::vector<double> nominal = attribute_numbers(component, "nominal", 1.0);
   if (attribute_given(component, "stateSelect")) check_state_select(component);
   VariableOptions options = described(component);
-  if (component.owner == top_ && component.direction != Direction::none)
-    options.causality = component.direction == Direction::input ? Causality::input : Causality::output;
-  const bool given = component.direction == Direction::input && component.owner == top_ &&
-                     !component.source->is_protected && !(component.modifier && component.modifier->value);
+  const bool outside = component.owner->of_surroundings && component.direction != Direction::none;
+  if (outside) options.causality = component.direction == Direction::input ? Causality::input : Causality::output;
+  const bool given = outside && component.direction == Direction::input && !component.source->is_protected &&
+                     !(component.modifier && component.modifier->value);
   const SourceLocation where = locate(component.where());
   component.values.reserve(start.size());
   const auto expressions = [&](std::string_view name) {

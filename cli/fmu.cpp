@@ -1,8 +1,9 @@
 #include "cli/fmu.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/error.hpp>
+#include <saltus/fmi/check_fmu.hpp>
 #include <saltus/fmi/export_fmu.hpp>
-#include <saltus/fmi/imported_fmu.hpp>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -51,6 +52,25 @@ void add_export(CLI::App& app, FmuExportOptions& o) {
   app.add_option("-o,--output", o.output, "File to write (default: MODEL.fmu)")->type_name("FILE");
 }
 
+struct FmuLookOptions {
+  std::string file;
+  bool json = false, run = false, allow_code = false;
+};
+
+ExitCode look_at_fmu(const FmuLookOptions& o, const Streams& streams) {
+  if (o.run && !o.allow_code)
+    throw UsageError("--run runs native code of others with your rights; say --allow-foreign-code, too");
+  const FmuCheck check = check_fmu(o.file, {.run = o.run});
+  if (o.json) {
+    streams.out << check.json();
+  } else {
+    streams.out << check.summary;
+    for (const FmuFinding& f : check.findings)
+      streams.out << fmt::format("{}: {}: {}\n", to_string(f.severity), f.where, f.text);
+  }
+  return check.ok() ? ExitCode::success : ExitCode::failure;
+}
+
 }  // namespace
 
 Command fmu_command() {
@@ -65,14 +85,18 @@ Command fmu_command() {
                 "  saltus fmu check Other.fmu");
             CLI::App& writes = *app.add_subcommand("export", "Write a model as an FMU for other simulators");
             add_export(writes, *exported);
-            auto file = std::make_shared<std::string>();
-            CLI::App& looks = *app.add_subcommand("check", "Say what an FMU is, and whether saltus run can run it");
-            looks.footer("The description is read; no code of the FMU runs.\nExit codes: 0 it is an FMU, 2 it is not.");
-            looks.add_option("FILE.fmu", *file, "The FMU")->required()->check(CLI::ExistingFile);
+            auto looked = std::make_shared<FmuLookOptions>();
+            CLI::App& looks =
+                *app.add_subcommand("check", "Say what an FMU is, what is wrong with it, what is missing");
+            looks.footer(
+                "The description is compared with the rules of the standard. No code of the FMU runs without --run.\n"
+                "Exit codes: 0 no errors, 1 errors, 2 it is not an FMU.");
+            looks.add_option("FILE.fmu", looked->file, "The FMU")->required()->check(CLI::ExistingFile);
+            looks.add_flag("--json", looked->json, "Write an object with ok, summary and findings");
+            looks.add_flag("--run", looked->run, "Run the default experiment, too; needs --allow-foreign-code");
+            looks.add_flag("--allow-foreign-code", looked->allow_code, "The code of the FMU may run with your rights");
             return [=, &looks](const Streams& streams) {
-              if (!looks.parsed()) return export_model(*exported, streams);
-              streams.out << describe_fmu(*file);
-              return ExitCode::success;
+              return looks.parsed() ? look_at_fmu(*looked, streams) : export_model(*exported, streams);
             };
           }};
 }

@@ -1,13 +1,6 @@
 /* The functions of FMI 3.0 around one of the models, for co-simulation alone. With event mode, steps end at events. */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "models.h"
 #include "steps.h"
-
-typedef uint32_t Reference;
-enum { ok = 0, error = 3 };
+#include "values3.h"
 
 void* fmi3InstantiateCoSimulation(const char* name, const char* token, const char* resources, bool visible,
                                   bool logging, bool event_mode, bool early, const Reference* required, size_t count,
@@ -81,56 +74,4 @@ int fmi3DoStep(void* c, double t, double h, bool no_set, bool* event, bool* term
     *terminate = m->terminate != 0;
     if (m->terminate) return ok;
   }
-}
-
-static double* place(Model* m, Reference r) {
-  if (r == 0) return &m->t;
-  if (r >= 1 && r < 3) return &m->x[r - 1];
-  if (r >= 21 && r < 23) return &m->p[r - 21];
-  if (r == 31) return &m->u;
-  if (r == 41) return outputs(m), &m->y;
-  return NULL;
-}
-int fmi3GetFloat64(void* c, const Reference* r, size_t n, double* v, size_t count) {
-  double dx[2] = {0};
-  derivatives(c, dx);
-  for (size_t k = 0; k < n && k < count; ++k) {
-    double* at = r[k] >= 11 && r[k] < 13 ? &dx[r[k] - 11] : place(c, r[k]);
-    if (!at) return error;
-    v[k] = *at;
-  }
-  return ok;
-}
-int fmi3SetFloat64(void* c, const Reference* r, size_t n, const double* v, size_t count) {
-  for (size_t k = 0; k < n && k < count; ++k) {
-    double* at = place(c, r[k]);
-    if (!at) return error;
-    *at = v[k];
-  }
-  return ok;
-}
-int fmi3GetInt32(void* c, const Reference* r, size_t n, int32_t* v, size_t count) {
-  outputs(c);
-  for (size_t k = 0; k < n && k < count; ++k) v[k] = r[k] == 32 ? ((Model*)c)->m : ((Model*)c)->n;
-  return ok;
-}
-int fmi3SetInt32(void* c, const Reference* r, size_t n, const int32_t* v, size_t count) {
-  Model* m = c;
-  for (size_t k = 0; k < n && k < count; ++k) {
-    if (r[k] != 32 || (m->event_mode && m->mode == 5)) return error; /* discrete: in event mode only */
-    m->m = v[k];
-  }
-  return ok;
-}
-int fmi3GetFMUState(void* c, void** state) {
-  Model* copy = malloc(sizeof *copy);
-  *copy = *(Model*)c;
-  *state = copy;
-  return ok;
-}
-int fmi3SetFMUState(void* c, void* state) {
-  return *(Model*)c = *(Model*)state, ok;
-}
-int fmi3FreeFMUState(void* c, void** state) {
-  return (void)c, free(*state), *state = NULL, ok;
 }

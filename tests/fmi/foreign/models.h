@@ -14,6 +14,8 @@
     12 Steps           x1' = 1; the run ends behind the first step with x1 > p0
    Value references: 0 time, 1… states, 11… derivatives, 21… parameters, 31 and 32 inputs, 41 real output, 51 integer.
  */
+#pragma once
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,8 @@
 /* The solver of the FMUs for co-simulation: the method of Runge and Kutta in steps of at most a thousandth. */
+#pragma once
+
+#include "models.h"
+
 static void shifted(const Model* m, const double* x, double t, const double* k, double h, double* out) {
   Model at = *m;
   at.t = t;

@@ -223,5 +223,19 @@ TEST(Records, WhatIsWrittenFurtherOutWins) {
       std::string::npos);
 }
 
+TEST(Classes, InstancesKnowTheirNames) {
+  // the model that runs, and the path of the instance in which the call is written
+  const auto m = load_text(
+      "package P\n  block B\n    parameter String name = getInstanceName();\n"
+      "    constant Integer y = if name == \"M.box[2].part\" then 1 elseif name == \"M.other\" then 2\n"
+      "      elseif name == \"M\" then 3 else 0;\n  end B;\n"
+      "  model Box\n    B part;\n  end Box;\n"
+      "  model M\n    Box box[2];\n    B other, given(name = getInstanceName());\n"
+      "    Real x(start = 1000*box[1].part.y + 100*box[2].part.y + 10*other.y + given.y, fixed = true);\n"
+      "  equation\n    der(x) = 0;\n  end M;\nend P;\n",
+      {.model_name = "P.M"});
+  EXPECT_EQ(start_of(m, "x"), 123.0);
+}
+
 }  // namespace
 }  // namespace saltus

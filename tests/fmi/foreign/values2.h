@@ -48,7 +48,8 @@ int fmi2GetInteger(void* c, const Reference* r, size_t n, int* v) {
 int fmi2SetInteger(void* c, const Reference* r, size_t n, const int* v) {
   Model* m = c;
   for (size_t k = 0; k < n; ++k) {
-    if (r[k] != 32 || m->mode == 3 || (m->event_mode && m->mode == 5)) return error; /* discrete inputs change in event mode only */
+    /* discrete inputs change in event mode only */
+    if (r[k] != 32 || m->mode == 3 || (m->event_mode && m->mode == 5)) return error;
     m->m = v[k];
   }
   return ok;

@@ -309,7 +309,7 @@ Equation Parser::plain_equation() {
     return result;
   }
   if (!accept(equals)) {
-    if (!lhs->as<Call>() || begins_operand(found)) fail_equation(lhs, first);
+    if (!lhs->as<Call>() || (begins_operand(found) && !at(string))) fail_equation(lhs, first);
     result.node = CallEquation{lhs};
     return result;
   }

@@ -185,5 +185,40 @@ TEST(Each, IsAskedForWhereOneValueIsGivenForAnArray) {
   EXPECT_EQ(errors("A a[3](y(each start = 1))"), "");
 }
 
+TEST(Arrays, OpenSizesFollowFromValuesOfVariables) {
+  const auto r = run_text(R"(model M
+  block S
+    input Boolean r[:];
+    input Real v[:];
+    Real s = sum(v);
+    Boolean any = max(r);
+  end S;
+  Real x = time, y = 2*time;
+  Real q[3] = {1, 2, 3}*time;
+  S s(r = {time > 1, x > 2}, v = {x, y, x + y});
+  S t(r = {true}, v = 2*q[2:3]);
+  S u[2](r = {{x > 1, x > 9}, {x > 8, x > 9}}, v = {q, -q});
+  Real z[:] = if time > 1 then q else -q;
+  Real w[:, :] = [q, {x, x, x}];
+end M;)",
+                          3.0);
+  EXPECT_NEAR(r.at(3.0, "s.s"), 18.0, 1e-12);
+  EXPECT_NEAR(r.at(3.0, "t.s"), 30.0, 1e-12);
+  EXPECT_NEAR(r.at(3.0, "u[2].s"), -18.0, 1e-12);
+  EXPECT_EQ(r.at(3.0, "u[1].any"), 1.0);
+  EXPECT_EQ(r.at(3.0, "u[2].any"), 0.0);
+  EXPECT_NEAR(r.at(3.0, "z[3]"), 9.0, 1e-12);
+  EXPECT_NEAR(r.at(3.0, "w[3,2]"), 3.0, 1e-12);
+}
+
+TEST(Arrays, ValuesMustHaveTheDimensionsOfOpenSizes) {
+  EXPECT_NE(load_errors("model M\n  Real x = time;\n  Real a[:] = {{x, x}};\nend M;\n")
+                .find("'a' has 1 dimensions, but its value has the size 1x2"),
+            std::string::npos);
+  EXPECT_NE(load_errors("model M\n  Real x = time;\n  Real a[:] = 2*x;\nend M;\n")
+                .find("'a' has 1 dimensions, but its value is a scalar"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace saltus

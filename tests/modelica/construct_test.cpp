@@ -80,7 +80,9 @@ TEST(Constructs, ThatAreNotReadAreNamed) {
        "a.mo:2:10: error: String variables are not supported"},
       {"model A\n  Real x = 1;\nend A;\nmodel M\n  extends A(break x);\nend M;\n",
        "a.mo:5:13: error: 'break' is not supported"},
-      {"model M\n  inner outer Real x = 1;\nend M;\n", "a.mo:2:20: error: 'inner outer' is not supported"},
+      {"function f\n  output String s;\nalgorithm\n  s := getInstanceName();\nend f;\nmodel M\n  parameter String s = "
+       "f();\nend M;\n",
+       "a.mo:4:8: error: 'getInstanceName' has a meaning in models and blocks only"},
       {"package Q\n  constant Real k = 1;\nend Q;\nmodel A\n  outer package P = Q;\n  Real z = P.k;\nend A;\nmodel M\n"
        "  inner package P = Q(k = 2);\n  A a;\nend M;\n",
        "a.mo:6:12: error: 'outer' classes are not supported: 'A.P' is one"},
@@ -102,6 +104,75 @@ TEST(Constructs, OwnFunctionsComeBeforeThoseOfTheLanguage) {
                        1.0)
                   .at(1.0, "x"),
               2.0, 1e-12);
+}
+
+TEST(Constructs, TheNameOfAnInstanceBeginsWithTheModel) {
+  // The example of the specification (3.7.4): Vehicle.engine.controller.
+  const auto r = run_text(R"(package P
+  model Controller
+    parameter String name = getInstanceName();
+    Real x = if name == "Vehicle.engine.controller" then 1 else 2;
+  end Controller;
+  model Engine
+    Controller controller, c[2];
+  end Engine;
+  model Vehicle
+    Engine engine(c(name = {"given", getInstanceName()}));
+    Real first = if engine.c[1].name == "given" then 1 else 0;
+    Real second = if engine.c[2].name == "Vehicle" then 1 else 0;
+  end Vehicle;
+end P;)",
+                          1.0);
+  EXPECT_EQ(r.at(1.0, "engine.controller.x"), 1.0);
+  EXPECT_EQ(r.at(1.0, "engine.c[1].x"), 2.0);
+  EXPECT_EQ(r.at(1.0, "first"), 1.0);
+  EXPECT_EQ(r.at(1.0, "second"), 1.0);  // a modification is evaluated where it is written
+}
+
+TEST(Constructs, NamesOfInstancesDifferInLargeArrays) {
+  const auto r = run_text(
+      "model A\n  parameter String name = getInstanceName();\n  Real x(start = if name == \"M.a[400]\" then 1 else 2, "
+      "fixed = true);\nequation\n  der(x) = 0;\nend A;\nmodel M\n  A a[500];\nend M;\n",
+      1.0);
+  EXPECT_EQ(r.at(1.0, "a[399].x"), 2.0);
+  EXPECT_EQ(r.at(1.0, "a[400].x"), 1.0);
+}
+
+TEST(Constructs, ParametersMayNeedEachOtherInBranchesThatAreNotTaken) {
+  const std::string text =
+      "model M\n  parameter Boolean u = true;\n  parameter Real T = if u then 300 else h/2;\n"
+      "  parameter Real h = if u then 2*T else 500;\n  Real x = T + h;\nend M;\n";
+  EXPECT_EQ(run_text(text, 1.0).at(1.0, "x"), 900.0);
+  LoadOptions options;
+  options.parameters = {{"u", 0.0}};
+  EXPECT_EQ(run_text(text, 1.0, options).at(1.0, "x"), 750.0);
+  EXPECT_NE(load_errors("model M\n  parameter Boolean u = true;\n  parameter Real T = if u then h else 300;\n"
+                        "  parameter Real h = if u then 2*T else 600;\nend M;\n")
+                .find("the value of 'T' depends on itself"),
+            std::string::npos);
+  EXPECT_NE(load_errors("model M\n  parameter Boolean u = false;\n  parameter Real p = if u then q else 1;\n"
+                        "  parameter Real q = r;\n  parameter Real r = q;\nend M;\n")
+                .find("depends on itself"),
+            std::string::npos);
+}
+
+TEST(Constructs, BreakRemovesAnInheritedValue) {
+  const auto r = run_text(
+      "model A\n  parameter Real p = 3;\n  Real x = 2*p;\nend A;\nmodel B = A(x = break);\n"
+      "model M\n  B b, c(x = 5);\n  A a(x = break);\nequation\n  b.x = 7;\n  a.x = 8;\nend M;\n",
+      1.0);
+  EXPECT_EQ(r.at(1.0, "b.x"), 7.0);
+  EXPECT_EQ(r.at(1.0, "c.x"), 5.0);
+  EXPECT_EQ(r.at(1.0, "a.x"), 8.0);
+  EXPECT_NE(load_errors("model A\n  parameter Real p = 3;\nend A;\nmodel M\n  A a(p = break);\nend M;\n")
+                .find("the parameter 'a.p' has no value"),
+            std::string::npos);
+}
+
+TEST(Constructs, EquationsThatCallMayHaveDescriptions) {
+  EXPECT_TRUE(
+      load_errors("model M\n  Real x = time;\nequation\n  assert(x >= 0, \"x\") \"never below zero\";\nend M;\n")
+          .empty());
 }
 
 }  // namespace

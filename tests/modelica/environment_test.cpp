@@ -251,5 +251,38 @@ TEST(Records, FinalFieldsOfAWholeRecordAreTakenOver) {
   EXPECT_EQ(at_end(text, "a.y"), 7.0);
 }
 
+// Modelica 3.6, 5.4: names in the class mean the outer component, its parts see the inner one.
+TEST(Environment, InnerOuterPassesAChangedValueOn) {
+  const auto r = run_text(R"(model M
+  model Decay
+    outer Boolean enabled;
+    Real x(start = 1, fixed = true);
+  equation
+    der(x) = if enabled then -x else 0;
+  end Decay;
+  model Part
+    Boolean mine = time <= 1;
+    inner outer Boolean enabled = enabled and mine;
+    inner outer parameter Real k = 10*k;
+    Decay decay;
+    Leaf leaf;
+    Real seen = k;
+  end Part;
+  model Leaf
+    outer parameter Real k;
+    Real y = k;
+  end Leaf;
+  inner parameter Real k = 2;
+  Part part;
+  Decay decay;
+  inner Boolean enabled = time >= 0.5;
+end M;)",
+                          3.0);
+  EXPECT_NEAR(r.at(3.0, "part.decay.x"), std::exp(-0.5), 1e-9);
+  EXPECT_NEAR(r.at(3.0, "decay.x"), std::exp(-2.5), 1e-9);
+  EXPECT_EQ(r.at(3.0, "part.leaf.y"), 20.0);
+  EXPECT_EQ(r.at(3.0, "part.seen"), 2.0);
+}
+
 }  // namespace
 }  // namespace saltus

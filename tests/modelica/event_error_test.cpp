@@ -342,15 +342,15 @@ end M;
 )");
 }
 
-TEST(FlattenErrors, InnerOuterIsRefused) {
+TEST(FlattenErrors, InnerOuterNeedsAnInnerComponentAround) {
   EXPECT_EQ(load_errors(R"(model M
   inner outer Real g;
 end M;
 )"),
-            R"(a.mo:2:20: error: 'inner outer' is not supported
+            R"(a.mo:2:20: error: there is no inner component 'g' around 'g'
     inner outer Real g;
                      ^
-hint: docs/reference/modelica.md says under 'What is refused' what is left out
+hint: declare 'inner Real g' in the model
 )");
 }
 

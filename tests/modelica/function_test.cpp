@@ -193,5 +193,104 @@ TEST(Algorithms, ReinitInWhenStatements) {
   EXPECT_NEAR(r.at(1.5, "x"), 0.75, 1e-9);
 }
 
+const char* const scalar_functions =
+    "partial function Scalar\n  input Real u;\n  output Real y;\nend Scalar;\n"
+    "function power\n  extends Scalar;\n  input Real n = 1;\n  input Real k = 1;\nalgorithm\n  y := k*u^n;\nend "
+    "power;\n"
+    "function simpson\n  input Scalar f;\n  input Real a;\n  input Real b;\n  output Real s;\nalgorithm\n"
+    "  s := (b - a)/6*(f(a) + 4*f((a + b)/2) + f(b));\nend simpson;\n"
+    "function from_zero\n  input Scalar g;\n  input Real b;\n  output Real s;\nalgorithm\n  s := simpson(g, 0, b);\n"
+    "end from_zero;\n"
+    "function both\n  input Scalar f;\n  input Real u;\n  output Real y;\nprotected\n  Real v[2];\nalgorithm\n"
+    "  v := f({u, 2*u});\n  y := sum(v);\nend both;\n";
+
+TEST(Functions, MayBeArgumentsOfFunctions) {
+  EXPECT_EQ(value_of(scalar_functions, "simpson(power, 0, p)"), 2.0);
+  EXPECT_EQ(value_of(scalar_functions, "simpson(function power(n = 3), 0, p)"), 4.0);
+  EXPECT_EQ(value_of(scalar_functions, "simpson(f = function power(n = 2, k = 3), a = 1, b = p)"), 7.0);
+  EXPECT_EQ(value_of(scalar_functions, "from_zero(function power(n = 2), 3)"), 9.0);
+  EXPECT_EQ(value_of(scalar_functions, "both(function power(n = 2), 3)"), 9.0 + 36.0);  // of each element
+  const auto r = run_text(
+      std::string(scalar_functions) + "model M\n  Real x = simpson(function power(n = 2, k = time), 0, 3);\nend M;\n",
+      2.0);
+  EXPECT_NEAR(r.at(2.0, "x"), 18.0, 1e-12);
+}
+
+TEST(Functions, ArgumentsThatAreNoFunctionsAreNamed) {
+  const auto errors = [](const std::string& value) {
+    return load_errors(scalar_functions + ("model M\n  Real x = " + value + ";\nend M;\n"));
+  };
+  EXPECT_NE(errors("simpson(2, 0, 1)").find("a function is expected here, not '2'"), std::string::npos);
+  EXPECT_NE(errors("simpson(cube, 0, 1)").find("there is no function 'cube'"), std::string::npos);
+  EXPECT_NE(errors("simpson(function power(m = 3), 0, 1)").find("'power' has no input 'm'"), std::string::npos);
+  EXPECT_NE(errors("power(function power(n = 3))").find("a function can be an argument here only"), std::string::npos);
+  EXPECT_NE(errors("simpson(Scalar, 0, 1)").find("is partial and cannot be called"), std::string::npos);
+}
+
+TEST(Functions, SizesAndValuesMayNameVariablesThatAreDeclaredLater) {
+  const auto r = run_text(R"(model M
+  function g
+    input Real A[:, size(A, 1)];
+    input Real b[size(A, 1)];
+    output Real x[n] = cat(1, b, zeros(n - size(A, 1)));
+  protected
+    Integer n = size(A, 1) + m;
+    Integer m = 2;
+  algorithm
+    x[1] := x[1] + A[1, 2];
+  end g;
+  Real x[:] = g([1, 2; 3, 4], {5, 6})*time;
+end M;)",
+                          1.0);
+  EXPECT_NEAR(r.at(1.0, "x[1]"), 7.0, 1e-12);
+  EXPECT_NEAR(r.at(1.0, "x[2]"), 6.0, 1e-12);
+  EXPECT_NEAR(r.at(1.0, "x[4]"), 0.0, 1e-12);
+  const std::string circle =
+      "function f\n  input Real u;\n  output Real y;\nprotected\n  Integer n = m;\n  Integer m = n;\nalgorithm\n"
+      "  y := u;\nend f;\nmodel M\n  Real x = f(time);\nend M;\n";
+  EXPECT_NE(load_errors(circle).find("the size or the value of 'n' depends on itself"), std::string::npos)
+      << load_errors(circle);
+}
+
+TEST(Functions, AssignmentsMayChooseTheElementInTheRun) {
+  const auto r = run_text(R"(model M
+  function turned
+    input Integer k;
+    input Real v;
+    output Real y[4];
+  algorithm
+    y := zeros(4);
+    for j in 1:4 loop
+      y[if k + j > 4 then k + j - 4 else k + j] := v*j;
+    end for;
+  end turned;
+  Real kept[3](each start = -1, each fixed = true), c[2, 3];
+  Integer i(start = 0, fixed = true);
+  Real f[4] = turned(i, 2);
+algorithm
+  when sample(0, 1) then
+    i := mod(pre(i), 3) + 1;
+    kept[i] := time;
+  end when;
+algorithm
+  c := [10, 20, 30; 40, 50, 60];
+  c[:, i] := {1, 2};
+end M;)",
+                          3.0);
+  EXPECT_EQ(r.at(1.5, "kept[1]"), 0.0);
+  EXPECT_EQ(r.at(1.5, "kept[2]"), 1.0);
+  EXPECT_EQ(r.at(1.5, "kept[3]"), -1.0);
+  EXPECT_EQ(r.at(1.5, "c[1,1]"), 10.0);
+  EXPECT_EQ(r.at(1.5, "c[2,2]"), 2.0);
+  EXPECT_EQ(r.at(1.5, "f[1]"), 6.0);  // i = 2: element 3 is 2*1, then 2*2, and from the beginning
+  EXPECT_EQ(r.at(1.5, "f[3]"), 2.0);
+  const Trajectory out =
+      simulate(load_text("model M\n  Real x[2];\n  Integer i = if time > 1 then 3 else 1;\nalgorithm\n"
+                         "  x := {0, 0};\n  x[i] := 1;\nend M;\n")
+                   .model,
+               {.stop = 2.0});
+  EXPECT_EQ(out.status().code, StatusCode::assertion_failed) << out.status().message;
+}
+
 }  // namespace
 }  // namespace saltus

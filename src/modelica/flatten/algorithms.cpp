@@ -87,7 +87,7 @@ Flattener::Flow Flattener::follow(const Statement& statement, const Context& con
   } else if (const auto* tuple = statement.as<TupleAssignment>()) {
     const auto& targets = tuple->targets->as<Tuple>()->elements;
     const Call& call = *tuple->call->as<Call>();
-    std::vector<Value> results = call_function(function_named(call, context), call, tuple->call->where, context);
+    std::vector<Value> results = call_results(call, tuple->call->where, context);
     if (targets.size() > results.size())
       throw Fault{statement.where, in_quotes(print(call.callee)) + " has " + std::to_string(results.size()) +
                                        " results, not " + std::to_string(targets.size())};
@@ -258,12 +258,13 @@ void Flattener::assign(ExprPtr target, Value value, const Location& where, const
       throw Fault{target->where, "the input " + in_quotes(name) + " cannot be assigned"};
     return store(it->second, reference, 0, value, where, context);
   }
-  Context plain = context;
-  plain.assigned = nullptr;
-  Value symbols = eval(target, plain);
   const Component* own = own_component(name, context);
   if (own && own->direction == Direction::input && own->owner == context.instance)
     throw Fault{target->where, "the input " + in_quotes(name) + " cannot be assigned"};
+  if (assign_varying(reference, value, where, context)) return;
+  Context plain = context;
+  plain.assigned = nullptr;
+  Value symbols = eval(target, plain);
   assign_symbols(symbols, std::move(value), print(target), where, context);
 }
 
@@ -392,18 +393,76 @@ void Flattener::store(Value& variable, const ComponentReference& reference, std:
     variable = converted;
     return;
   }
-  const Selection selection = select(variable.dims, here.subscripts, context, where, here.name.text);
-  Dims kept;
-  for (std::size_t k = 0; k < variable.dims.size(); ++k) {
-    if (selection.keeps[k]) kept.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
+  store_elements(variable, here, converted, where, context, {}, true);
+}
+
+void Flattener::store_elements(Value& variable, const ReferencePart& part, const Value& value, const Location& where,
+                               const Context& context, const Fixed& fixed, const BoolExpr& chosen) {
+  Value index;
+  if (const auto varying = varying_subscript(variable.dims, part.subscripts, context, fixed, index)) {
+    const std::int64_t size = variable.dims[*varying];
+    charge(size, where);
+    const std::int64_t least = index.type == TypeKind::boolean ? 0 : 1;
+    if (index.type == TypeKind::integer)
+      demand(index.scalar() >= Expr(1.0) && index.scalar() <= Expr(static_cast<double>(size)),
+             "the subscript of " + std::string(part.name.text) + " is out of range", where);
+    variable.variability = join(variable.variability, index.variability);
+    for (std::int64_t k = 0; k < size; ++k) {
+      Fixed inner = fixed;
+      inner[*varying] = k;
+      Value number = index;
+      number.variability = Variability::constant;
+      number.elements[0] = Expr(static_cast<double>(k + least));
+      store_elements(variable, part, value, where, context, inner,
+                     chosen && relation(Operator::equal, index, number, where).truth());
+    }
+    return;
   }
-  if (kept != converted.dims)
-    throw Fault{where, in_quotes(print(reference)) + " has the size " +
+  const Selection selection = select(variable.dims, part.subscripts, context, where, part.name.text, fixed);
+  Dims kept;
+  for (std::size_t k = 0; k < variable.dims.size(); ++k)
+    if (selection.keeps[k]) kept.push_back(static_cast<std::int64_t>(selection.indices[k].size()));
+  if (kept != value.dims)
+    throw Fault{where, in_quotes(part.name.text) + ": the part that is assigned has the size " +
                            (kept.empty() ? "of a scalar" : to_string(kept)) + ", but its value is of type " +
-                           describe(converted)};
+                           describe(value)};
+  const bool decided = chosen.expr().is_constant();
+  if (decided && chosen.expr().constant_value() == 0.0) return;
   const std::vector<std::size_t> offsets = offsets_of(selection, variable.dims);
-  for (std::size_t n = 0; n < offsets.size(); ++n) variable.elements[offsets[n]] = converted.elements[n];
-  variable.variability = join(variable.variability, converted.variability);
+  for (std::size_t n = 0; n < offsets.size(); ++n) {
+    Expr& element = variable.elements[offsets[n]];
+    const Expr& fresh = value.elements[n];
+    if (decided)
+      element = fresh;
+    else if (variable.type == TypeKind::boolean)
+      element = if_else(chosen, BoolExpr(fresh), BoolExpr(element)).expr();
+    else
+      element = if_else(chosen, fresh, element);
+  }
+  variable.variability = join(variable.variability, value.variability);
+}
+
+// y[i] := v of a variable of a model, where i varies in a run: all elements are assigned, the others what they are.
+// Returns false if no subscript of the last part varies.
+bool Flattener::assign_varying(const ComponentReference& reference, const Value& value, const Location& where,
+                               const Context& context) {
+  const ReferencePart& last = reference.parts.back();
+  if (last.subscripts.empty()) return false;
+  ComponentReference whole = reference;
+  whole.parts.back().subscripts.clear();
+  Context plain = context;
+  plain.assigned = nullptr;
+  const Value symbols = eval_reference(whole, where, plain);
+  Value index;
+  if (symbols.dims.size() < last.subscripts.size() ||
+      !varying_subscript(symbols.dims, last.subscripts, context, {}, index))
+    return false;
+  if (symbols.type == TypeKind::record)
+    throw Fault{where, "the subscripts of an array of records that is assigned must be known when the model is read"};
+  Value all = eval_reference(whole, where, context);
+  store_elements(all, last, convert(value, symbols.type, where, in_quotes(print(reference))), where, context, {}, true);
+  assign_symbols(symbols, std::move(all), print(reference), where, context);
+  return true;
 }
 
 void Flattener::collect_targets(const std::vector<const Statement*>& statements, Instance& instance,

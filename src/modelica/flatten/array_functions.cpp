@@ -23,24 +23,6 @@ Expr reduced(std::string_view name, const std::vector<Expr>& terms, Variability 
 
 }  // namespace
 
-// The size of an expression, without evaluating a reference to a whole component.
-Dims Flattener::shape_of(ExprPtr expression, const Context& context) {
-  const auto* reference = expression->as<ComponentReference>();
-  if (reference && reference->parts.size() == 1 && reference->parts[0].subscripts.empty() && !reference->global) {
-    const std::string_view name = reference->parts[0].name.text;
-    for (const Locals* local = context.locals; local; local = local->outer)
-      if (local->name == name) return local->value.dims;
-    if (context.frame)
-      if (const auto it = context.frame->variables.find(name); it != context.frame->variables.end())
-        return it->second.dims;
-    if (Component* component = own_component(name, context)) {
-      shape(*component);
-      return component->dims;
-    }
-  }
-  return eval(expression, context).dims;
-}
-
 // sum(a), sum(e for i in r); also product, min, max
 Value Flattener::reduce(std::string_view name, const Call& call, const Location& where, const Context& context) {
   Value all;

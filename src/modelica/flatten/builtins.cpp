@@ -89,6 +89,11 @@ std::optional<Value> Flattener::eval_effect(const Call& call, const Location& wh
     name.parts.push_back(part.name);
   }
   const std::string_view simple = name.parts.back().text;
+  if (const auto input = function_input(call, context)) {
+    std::vector<Value> results = call_input(*input, call, where, context);
+    if (results.empty()) return std::nullopt;
+    return std::move(results.front());
+  }
   Instance* home = nullptr;
   const ClassScope* cls = name.parts.size() > 1 ? function_of_component(name, context, home) : nullptr;
   if (!cls) cls = scopes_.find(name, context.lexical);
@@ -223,11 +228,7 @@ bool Flattener::math_call(std::string_view name, const Call& call, const Locatio
     return true;
   }
   if (name == "semiLinear") {
-    const std::vector<Value> v = numbers(3);
-    for (const Value& value : v)
-      if (!value.is_scalar()) throw Fault{where, "'semiLinear' needs scalars"};
-    result = Value(TypeKind::real, join(v[0].variability, join(v[1].variability, v[2].variability)),
-                   if_else(v[0].scalar() >= 0.0, v[1].scalar() * v[0].scalar(), v[2].scalar() * v[0].scalar()));
+    result = semi_linear(numbers(3), where);
     return true;
   }
   return false;
@@ -266,6 +267,11 @@ bool Flattener::event_call(std::string_view name, const Call& call, const Locati
     arguments(call, context, 0, 0, where);
     result = Value(TypeKind::boolean, Variability::discrete,
                    (name == "initial" ? model_->initial() : model_->terminal()).expr());
+    return true;
+  }
+  if (name == "getInstanceName") {
+    arguments(call, context, 0, 0, where);
+    result = instance_name(where, context);
     return true;
   }
   if (name == "sample") {
@@ -373,6 +379,16 @@ Value Flattener::sample(const std::vector<Value>& arguments, const Location& whe
   const auto [it, fresh] = samples_.try_emplace({key(start), key(interval)});
   if (fresh) it->second = model_->sample(start, interval);
   return {TypeKind::boolean, Variability::discrete, it->second.expr()};
+}
+
+// The name of the model, then that of the instance in which the call is written.
+Value Flattener::instance_name(const Location& where, const Context& context) const {
+  if (!context.instance || context.instance->is_static)
+    throw Fault{where, "'getInstanceName' has a meaning in models and blocks only",
+                "call it in the model, and give the function its value"};
+  if (!prototypes_.empty()) throw NotKept{};  // one element stands for all of an array, and each has its own name
+  const std::string model(top_->cls->definition->name.text);
+  return Value::string(context.instance->path.empty() ? model : join_path(model, context.instance->path));
 }
 
 // Texts are made before the run: what varies appears as its expression.

@@ -135,7 +135,7 @@ void Flattener::tuple_equation(const Tuple& targets, ExprPtr rhs, const Location
                                std::vector<FlatEquation>& out) {
   const auto* call = rhs->as<Call>();
   if (!call) throw Fault{rhs->where, "a list of variables can be equal to a function call only"};
-  const std::vector<Value> results = call_function(function_named(*call, context), *call, rhs->where, context);
+  const std::vector<Value> results = call_results(*call, rhs->where, context);
   if (targets.elements.size() > results.size())
     throw Fault{where, in_quotes(print(call->callee)) + " has " + std::to_string(results.size()) + " results, not " +
                            std::to_string(targets.elements.size())};

@@ -96,7 +96,8 @@ Value Flattener::eval(ExprPtr expression, const Context& context) {
   }
   if (const auto* tuple = expression->as<Tuple>(); tuple && tuple->elements.size() == 1 && tuple->elements[0])
     return eval(tuple->elements[0], context);
-  if (expression->as<FunctionPartial>()) throw Fault{where, "functions as arguments are not supported", reference_page};
+  if (expression->as<FunctionPartial>())
+    throw Fault{where, "a function can be an argument here only where an input of the called function is a function"};
   throw Fault{where, "'" + print(expression) + "' is not a value"};
 }
 
@@ -358,6 +359,20 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
   std::vector<Part> parts;
   std::optional<Value> rest;
   InnerPath behind(path_conditions_);  // the branches that are not taken
+  // empty where the branch makes no sense, or needs what is being found: parameters then decide before it is read
+  const auto eval_if_possible = [&](const auto& work) -> std::optional<Value> {
+    struct Open {
+      int& count;
+      explicit Open(int& open) : count(++open) {}
+      ~Open() { --count; }
+    } open(open_choices_);
+    try {
+      return work();
+    } catch (const Fault&) {
+    } catch (const Circular&) {
+    }
+    return std::nullopt;
+  };
   const auto eval_branch = [&](const Value& condition, ExprPtr value) {
     InnerPath inside(path_conditions_);
     inside.add(BoolExpr(condition.scalar()));
@@ -369,13 +384,12 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
       throw Fault{branch.condition->where, "a condition must be a Boolean, not a value of type " + describe(condition)};
     if (!condition.scalar().is_constant() && condition.variability >= Variability::parameter) {
       // parameters decide: where a branch makes no sense for the others, they are part of the structure
-      try {
-        parts.push_back({condition, eval_branch(condition, branch.value)});
+      if (auto value = eval_if_possible([&] { return eval_branch(condition, branch.value); })) {
+        parts.push_back({condition, std::move(*value)});
         behind.add(!BoolExpr(condition.scalar()));
         continue;
-      } catch (const Fault&) {
-        condition = Value::boolean(number(condition, branch.condition->where, "the condition") != 0.0);
       }
+      condition = Value::boolean(number(condition, branch.condition->where, "the condition") != 0.0);
     }
     if (condition.scalar().is_constant()) {
       if (condition.scalar().constant_value() == 0.0) continue;
@@ -389,14 +403,15 @@ Value Flattener::eval_conditional(const Conditional& node, const Location& where
     const bool by_parameters = !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const Part& part) {
       return part.condition.variability >= Variability::parameter;
     });
-    try {
+    if (by_parameters) {
+      rest = eval_if_possible([&] { return eval(node.otherwise, context); });
+      if (!rest || rest->dims != parts.front().value.dims) {
+        for (const Part& part : parts)
+          if (number(part.condition, where, "the condition") != 0.0) return part.value;
+        return eval(node.otherwise, context);
+      }
+    } else {
       rest = eval(node.otherwise, context);
-      if (by_parameters && rest->dims != parts.front().value.dims) throw Fault{where, ""};
-    } catch (const Fault&) {
-      if (!by_parameters) throw;
-      for (const Part& part : parts)
-        if (number(part.condition, where, "the condition") != 0.0) return part.value;
-      return eval(node.otherwise, context);
     }
   }
   for (std::size_t k = parts.size(); k-- > 0;) rest = choose(parts[k].condition, parts[k].value, *rest, where);

@@ -46,7 +46,7 @@ bool Flattener::is_known(const Expr& expr) const {
 
 void Flattener::collect_fixed(Instance& instance, std::vector<VariableInfo>& found, std::vector<Expr>& values) {
   for (Component& component : instance.components) {
-    if (component.shape_state != Component::State::done || component.absent || component.inner) continue;
+    if (component.shape_state != Component::State::done || component.absent) continue;
     if (component.prototype >= 0) {
       collect_fixed_in_elements(component, found, values);
       continue;

@@ -162,6 +162,8 @@ class Flattener {
 
   // --- parameters and variables (variables.cpp)
   void resolve_value(Component& component);
+  /// Ends what needs the value. Where a branch around it may be left for another one, that is tried first.
+  [[noreturn]] void depends_on_itself(const Fault& fault) const;
   void resolve_parameter(Component& component);
   void declare_variable(Component& component);
   /// The same for all elements of kept loops: only those that passes of them need get symbols.
@@ -278,6 +280,10 @@ class Flattener {
   Value range_of(const ForIndex& index, const LoopBody& body, const Context& context);
   Value implied_range(const ForIndex& index, const LoopBody& body, const Context& context);
   Dims shape_of(ExprPtr expression, const Context& context);
+  std::optional<Dims> shape_of_reference(const ComponentReference& reference, const Context& context);
+  std::optional<Dims> shape_of_call(const Call& call, const Context& context);
+  /// The size of the value of a variable, which may be made of variables.
+  Dims shape_of(const Binding& binding);
 
   // --- calls (builtins.cpp, array_functions.cpp, functions.cpp)
   Value eval_call(const Call& call, const Location& where, const Context& context);
@@ -300,6 +306,7 @@ class Flattener {
   Value pre(const Value& value, const Location& where);
   Value differentiate(const Value& value, const Location& where);
   Value sample(const std::vector<Value>& arguments, const Location& where);
+  Value instance_name(const Location& where, const Context& context) const;
   Value string_of(const Call& call, const Location& where, const Context& context);
   std::string message(ExprPtr expression, const Context& context);
   std::vector<Value> call_function(const ClassScope* function, const Call& call, const Location& where,
@@ -314,8 +321,18 @@ class Flattener {
   void follow_body(const Layout& layout, Context& context, const Location& where);
   Context frame_context(const Context& inside, const ClassScope* lexical);
   Value construct_record(const ClassScope* record, const Call& call, const Location& where, const Context& context);
-  using NamedValues = std::vector<std::pair<std::string_view, Value>>;
-  NamedValues named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context);
+  /// `given`: arguments that are there already; positional ones fill the places of the others.
+  NamedValues named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context,
+                              const NamedValues& given = {});
+  std::vector<Value> apply_function(const ClassScope* function, NamedValues inputs, const std::string& name,
+                                    const Location& where, const Context& caller);
+  /// A call of a function by its name, or by that of an input that is a function: all results.
+  std::vector<Value> call_results(const Call& call, const Location& where, const Context& context);
+  /// The input of the function that is being followed which a call names, if that is a function; or null.
+  std::shared_ptr<const FunctionValue> function_input(const Call& call, const Context& context) const;
+  std::vector<Value> call_input(const FunctionValue& function, const Call& call, const Location& where,
+                                const Context& context);
+  Value function_value(ExprPtr expression, const Context& context);
   std::vector<Value> run_function(const ClassScope* function, NamedValues inputs, const Location& where,
                                   const Context& caller);
   void run_external(const ClassScope& function, const ExternalClause& external, const Context& context,
@@ -399,6 +416,10 @@ class Flattener {
   /// The known value of a condition made of parameters, which become structural.
   std::optional<bool> known(const Value& condition, const Location& where);
 
+  // --- semiLinear where its first argument is zero (semi_linear.cpp)
+  Value semi_linear(const std::vector<Value>& arguments, const Location& where);
+  void determine_at_zero_flow();
+
   // --- vendor annotations (annotations.cpp)
   /// The __saltus_surface of an annotation, or null. Throws Fault for a __saltus_ name that does not exist.
   const ModificationArgument* surface_annotation(const Modification* annotation);
@@ -451,6 +472,11 @@ class Flattener {
   static std::vector<std::size_t> offsets_of(const Selection& selection, const Dims& dims);
   void store(Value& variable, const ComponentReference& reference, std::size_t part, const Value& value,
              const Location& where, const Context& context);
+  /// Assigns to elements of an array. Subscripts that vary in a run choose among all elements.
+  void store_elements(Value& variable, const ReferencePart& part, const Value& value, const Location& where,
+                      const Context& context, const Fixed& fixed, const BoolExpr& chosen);
+  bool assign_varying(const ComponentReference& reference, const Value& value, const Location& where,
+                      const Context& context);
 
   // --- connections (connect.cpp)
   void connect(const ConnectEquation& node, const Location& where, const Context& context);
@@ -538,6 +564,7 @@ class Flattener {
   int depth_ = 0;
   std::vector<const ClassScope*> function_stack_;
   std::vector<const Component*> resolving_;  ///< parameters whose values are being found
+  int open_choices_ = 0;  ///< branches that parameters decide about and that may be left, around the current expression
 
   struct ScalarPlace {
     Component* component;
@@ -547,6 +574,10 @@ class Flattener {
   std::unordered_map<NodeId, double> parameter_values_;
   std::map<std::pair<std::string, std::string>, BoolExpr> samples_;
   std::unordered_map<NodeId, std::optional<Expr>> pre_symbols_;
+  struct SemiLinear {
+    Expr x, positive, negative;
+  };
+  std::unordered_map<NodeId, SemiLinear> semi_linear_;  ///< calls of semiLinear, by the expressions that they became
 
   std::vector<FlatEquation> equations_, initial_equations_;
   std::map<NodeId, FlatSurface> surfaces_;

@@ -27,14 +27,18 @@ std::size_t declared_rank(const LayoutComponent& component, const ResolvedType& 
 
 }  // namespace
 
-// The arguments of a call by the names of the components they belong to.
-Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inputs_only, const Call& call,
-                                                  const Context& context) {
+// The arguments of a call by the names of the components they belong to, after those that are given already.
+NamedValues Flattener::named_arguments(const Layout& layout, bool inputs_only, const Call& call, const Context& context,
+                                       const NamedValues& given) {
   std::vector<const LayoutComponent*> places;
+  const auto is_given = [&](const LayoutComponent& component) {
+    return std::ranges::any_of(given, [&](const auto& known) { return known.first == component.name(); });
+  };
   for (const auto& component : layout.components)
-    if (inputs_only ? is_input(component) : component.variability != Variability::constant && !component.is_final)
+    if (!is_given(component) &&
+        (inputs_only ? is_input(component) : component.variability != Variability::constant && !component.is_final))
       places.push_back(&component);
-  NamedValues result;
+  NamedValues result = given;
   std::size_t position = 0;
   for (const Argument& argument : call.arguments) {
     const LayoutComponent* place = nullptr;
@@ -60,7 +64,9 @@ Flattener::NamedValues Flattener::named_arguments(const Layout& layout, bool inp
     const std::string_view name = place->declaration->name.text;
     if (std::any_of(result.begin(), result.end(), [&](const auto& known) { return known.first == name; }))
       throw Fault{argument.value->where, "the argument " + in_quotes(name) + " is given twice"};
-    result.emplace_back(name, eval(argument.value, context));
+    const ClassScope* type = scopes_.resolve(place->clause->type, place->lexical).cls;
+    result.emplace_back(
+        name, type && type->is_function() ? function_value(argument.value, context) : eval(argument.value, context));
   }
   return result;
 }
@@ -86,11 +92,16 @@ const ClassScope* Flattener::function_of_component(const Name& name, const Conte
 std::vector<Value> Flattener::call_function(const ClassScope* function, const Call& call, const Location& where,
                                             const Context& context, Instance* home) {
   if (!call.iterators.empty()) throw Fault{where, "a function takes no iterators"};
-  const Layout& layout = scopes_.layout(function);
   Context caller = context;
   if (home) caller.instance = home;
-  NamedValues inputs = named_arguments(layout, true, call, context);
-  // a function of scalars applied to arrays is applied to each element
+  return apply_function(function, named_arguments(scopes_.layout(function), true, call, context), print(call.callee),
+                        where, caller);
+}
+
+// A function of scalars applied to arrays is applied to each element.
+std::vector<Value> Flattener::apply_function(const ClassScope* function, NamedValues inputs, const std::string& name,
+                                             const Location& where, const Context& caller) {
+  const Layout& layout = scopes_.layout(function);
   Dims outer;
   std::vector<char> spread(inputs.size(), 0);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -101,8 +112,8 @@ std::vector<Value> Flattener::call_function(const ClassScope* function, const Ca
     if (dims.size() <= rank) continue;
     const Dims leading(dims.begin(), dims.end() - static_cast<std::ptrdiff_t>(rank));
     if (!outer.empty() && outer != leading)
-      throw Fault{where, "the arguments of " + in_quotes(print(call.callee)) +
-                             " have different sizes: " + to_string(outer) + " and " + to_string(leading)};
+      throw Fault{where, "the arguments of " + in_quotes(name) + " have different sizes: " + to_string(outer) +
+                             " and " + to_string(leading)};
     outer = leading;
     spread[k] = 1;
   }
@@ -199,15 +210,18 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
   bool open = false;
   const Dims dims = local_dims(local, type, context, open);
   const std::vector<WrittenModification> modifications = modifications_of(local);
-  const auto bound = std::find_if(modifications.begin(), modifications.end(),
-                                  [](const WrittenModification& written) { return written.modification->value; });
+  const auto bound = std::find_if(modifications.begin(), modifications.end(), [](const WrittenModification& written) {
+    return written.modification->value || written.modification->is_break;
+  });
   Value value;
   Location place = where;
   if (given) {
     value = *given;
-  } else if (bound != modifications.end()) {
+  } else if (bound != modifications.end() && !bound->modification->is_break) {
     place = bound->modification->value->where;
-    value = eval(bound->modification->value, frame_context(context, bound->lexical));
+    const Context inside = frame_context(context, bound->lexical);
+    value = type.cls && type.cls->is_function() ? function_value(bound->modification->value, inside)
+                                                : eval(bound->modification->value, inside);
   } else if (is_input(local)) {
     throw Fault{where, "the argument " + in_quotes(name) + " is missing"};
   } else if (type.builtin) {
@@ -226,6 +240,11 @@ Value Flattener::local_value(const LayoutComponent& local, const Value* given, c
     return stacked(std::vector<Value>(static_cast<std::size_t>(count(dims)), one), dims, where);
   }
   if (is_external_object(type.cls)) return value;
+  if (type.cls && type.cls->is_function()) {
+    if (value.type != TypeKind::function || !dims.empty())
+      throw Fault{place, in_quotes(name) + " is a function, but its value is of type " + describe(value)};
+    return value;
+  }
   if (type.builtin) {
     value = convert(std::move(value), type.kind, place, in_quotes(name));
   } else if (value.type != TypeKind::record) {
@@ -443,8 +462,18 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
   frame.cls = function;
   frame.outside = Context{caller.instance, caller.lexical};
   Context context{nullptr, function, nullptr, &frame};
-  for (const auto& component : layout.components) {
-    const std::string_view name = component.name();
+  // sizes and first values may name variables that are declared later
+  std::unordered_set<std::string_view> declared;
+  for (const auto& [name, value] : inputs) frame.variables[name] = value;
+  frame.declare = [&](std::string_view name) {
+    const auto place = layout.index.find(name);
+    if (place == layout.index.end()) return;
+    const LayoutComponent& component = layout.components[place->second];
+    if (!declared.insert(component.name()).second) {
+      if (frame.variables.contains(name)) return;
+      throw Fault{component.declaration->name.where,
+                  "the size or the value of " + in_quotes(name) + " depends on itself"};
+    }
     const auto given =
         std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == name; });
     // what decides how deep a function calls itself must be known
@@ -453,9 +482,12 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
         !given->second.scalar().is_constant())
       given->second.elements[0] = Expr(number(
           given->second, where, "an argument of the function " + in_quotes(function->name) + ", which calls itself,"));
-    context.lexical = component.lexical;
-    frame.variables[name] = local_value(component, given == inputs.end() ? nullptr : &given->second, context, where);
-  }
+    const Context inside{nullptr, component.lexical, nullptr, &frame};
+    Value value = local_value(component, given == inputs.end() ? nullptr : &given->second, inside, where);
+    frame.variables[component.name()] = std::move(value);
+  };
+  for (const auto& component : layout.components) frame.declare(component.name());
+  frame.declare = {};
   const auto* body = function->definition->as<LongClass>();
   const bool external = body && body->external;  // one that is built in: the intervals of a table are events
   if (external) run_external(*function, *body->external, context, where);

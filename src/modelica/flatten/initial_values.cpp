@@ -68,7 +68,7 @@ std::optional<Value> Flattener::value_from(const std::vector<const Equation*>& e
       for (std::size_t k = 0; targets && call && k < targets->elements.size(); ++k) {
         if (!is_name(targets->elements[k], name)) continue;
         used_initially_.insert({context.instance, equation});
-        std::vector<Value> results = call_function(function_named(*call, context), *call, node->rhs->where, context);
+        std::vector<Value> results = call_results(*call, node->rhs->where, context);
         if (k < results.size()) return std::move(results[k]);
       }
     } else if (const auto* choice = equation->as<IfEquation>()) {

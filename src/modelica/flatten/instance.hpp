@@ -1,6 +1,7 @@
 // The tree of component instances that a model unfolds into.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ struct Frame {
   const ClassScope* cls = nullptr;  ///< the function, or the record that is being constructed
   Context outside;                  ///< where it is called
   bool ended = false;               ///< an assertion that always fails has been followed
+  /// Gives a variable of the function its first value when something reads it that is declared earlier; else empty.
+  std::function<void(std::string_view)> declare = {};
 };
 
 /// An expression that is evaluated when its value is needed for the first time.
@@ -81,6 +84,7 @@ struct Modifier {
   Binding value;
   Location where;
   bool is_final = false;
+  bool removes = false;   ///< `= break`: there is no value, whatever weaker modifications say
   bool of_whole = false;  ///< a field of a record that is bound as a whole, which binds final fields, too
   enum class Rank : std::uint8_t { under, beside, over };
   Rank rank = Rank::beside;  ///< of a field: whether the value of its whole record was written further out

@@ -46,7 +46,8 @@ ModifierPtr merge(const ModifierPtr& outer, const ModifierPtr& weaker) {
   result->is_final = outer->is_final;
   result->where = outer->where;
   result->rank = outer->rank;
-  if (outer->value) result->value = outer->value;
+  if (outer->value || outer->removes) result->value = outer->value;
+  result->removes = outer->removes || (inner->removes && !outer->value);
   result->written = outer->written;
   for (const WrittenModification& written : inner->written)
     if (std::find(result->written.begin(), result->written.end(), written) == result->written.end())
@@ -118,10 +119,10 @@ ModifierPtr Flattener::redeclaration_modifier(const ModificationArgument& argume
 
 ModifierPtr Flattener::modifier_of(const Modification* modification, const Context& context) {
   if (!modification) return nullptr;
-  if (modification->is_break) throw Fault{modification->where, "'= break' is not supported", reference_page};
   require_single(*modification);
   auto result = std::make_shared<Modifier>();
   result->where = modification->where;
+  result->removes = modification->is_break;
   result->written.push_back({modification, context.lexical, true});
   if (modification->value) {
     result->value.lazy = std::make_shared<Lazy>();
@@ -198,11 +199,14 @@ Value Flattener::value_of(const Binding& binding) {
   Lazy& lazy = *binding.lazy;
   if (lazy.state == Lazy::State::failed) throw Poisoned{};
   if (lazy.state == Lazy::State::working)
-    throw Fault{lazy.expression->where, "the value of '" + print(lazy.expression) + "' depends on itself"};
+    depends_on_itself({lazy.expression->where, "the value of '" + print(lazy.expression) + "' depends on itself"});
   if (lazy.state == Lazy::State::waiting) {
     lazy.state = Lazy::State::working;
     try {
       lazy.value = eval(lazy.expression, lazy.context);
+    } catch (const Circular&) {
+      lazy.state = Lazy::State::waiting;
+      throw;
     } catch (...) {
       lazy.state = Lazy::State::failed;
       throw;
@@ -312,8 +316,8 @@ ModifierPtr Flattener::modifier_of(const WrittenArgument& written, Instance* fro
 // An outer component stands for the inner one of its name in the nearest instance around it.
 void Flattener::bind_outer(Component& component, const ModifierPtr& outer) {
   const LayoutComponent& source = *component.source;
-  if (source.is_inner) throw Fault{component.where(), "'inner outer' is not supported", reference_page};
-  if (outer || source.declaration->modification || !source.modifications.empty())
+  // names in the class of an 'inner outer' component mean the one further out, its own parts see this one (5.4)
+  if (!source.is_inner && (outer || source.declaration->modification || !source.modifications.empty()))
     throw Fault{outer ? outer->where : component.where(),
                 "an outer component cannot be modified; modify the inner " + in_quotes(component.name())};
   for (Instance* instance = component.owner->parent; instance && !component.inner; instance = instance->parent) {
@@ -331,13 +335,15 @@ void Flattener::bind_outer(Component& component, const ModifierPtr& outer) {
   const ResolvedType type = scopes_.resolve(inner.clause->type, inner.lexical);
   scopes_.require_fit(type, source.clause->type, source.lexical, inner.clause->type.where, component.name(),
                       " is no inner component for " + in_quotes(component.path));
+  if (source.is_inner) return;
   component.shape_state = component.value_state = Component::State::done;
   component.absent = true;
 }
 
 void Flattener::declare(Component& component, const ModifierPtr& outer) {
   const LayoutComponent& source = *component.source;
-  if (source.is_outer) return bind_outer(component, outer);
+  if (source.is_outer) bind_outer(component, outer);
+  if (source.is_outer && !source.is_inner) return;
   if (source.role == ConnectorRole::stream) throw Fault{component.where(), "'stream' is not supported", reference_page};
   component.variability = source.variability;
   component.direction = source.direction;
@@ -386,14 +392,20 @@ void Flattener::shape(Component& component) {
     case Component::State::failed:
       throw Poisoned{};
     case Component::State::working:
-      throw Fault{component.where(), "the size of " + in_quotes(component.path) + " depends on itself"};
+      depends_on_itself({component.where(), "the size of " + in_quotes(component.path) + " depends on itself"});
     case Component::State::declared:
       break;
   }
   const Deeper deeper(*this, component.where());
   component.shape_state = Component::State::working;
+  const ModifierPtr modifier = component.modifier;
   try {
     shape_work(component);
+  } catch (const Circular&) {
+    component.shape_state = Component::State::declared;
+    component.modifier = modifier;
+    component.elements.clear();
+    throw;
   } catch (const Fault& fault) {
     component.shape_state = component.value_state = Component::State::failed;
     report(fault);
@@ -500,11 +512,13 @@ Dims Flattener::dimensions(Component& component) {
     if (!component.modifier || !component.modifier->value)
       throw Fault{component.where(), "the size of " + in_quotes(component.path) + " is not given",
                   "replace ':' by a number, or give a value from which the size follows"};
-    const Value value = value_of(component.modifier->value);
-    if (value.dims.size() != dims.size())
-      throw Fault{component.modifier->value.where, in_quotes(component.path) + " has " + std::to_string(dims.size()) +
-                                                       " dimensions, but its value is of type " + describe(value)};
-    for (const std::size_t k : open) dims[k] = value.dims[k];
+    const Binding& binding = component.modifier->value;
+    const Dims of_value = component.is_parameter() ? value_of(binding).dims : shape_of(binding);
+    if (of_value.size() != dims.size())
+      throw Fault{binding.where, in_quotes(component.path) + " has " + std::to_string(dims.size()) +
+                                     " dimensions, but its value " +
+                                     (of_value.empty() ? "is a scalar" : "has the size " + to_string(of_value))};
+    for (const std::size_t k : open) dims[k] = of_value[k];
   }
   return dims;
 }

@@ -280,6 +280,7 @@ Value Flattener::eval_reference(const ComponentReference& reference, const Locat
   }
   for (const Locals* local = context.locals; local; local = local->outer)
     if (local->name == name) return member_of_value(local->value, reference, 0, where, context);
+  if (context.frame && context.frame->declare) context.frame->declare(name);
   if (context.frame)
     if (const auto it = context.frame->variables.find(name); it != context.frame->variables.end()) {
       const Value value = require_value(it->second, name, where);

@@ -34,6 +34,8 @@ std::string_view type_name(TypeKind kind) {
       return "enumeration";
     case TypeKind::record:
       return "record";
+    case TypeKind::function:
+      return "function";
   }
   return "";
 }

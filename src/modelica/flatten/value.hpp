@@ -17,7 +17,7 @@ namespace saltus::modelica {
 
 struct ClassScope;
 
-enum class TypeKind : std::uint8_t { real, integer, boolean, string, enumeration, record };
+enum class TypeKind : std::uint8_t { real, integer, boolean, string, enumeration, record, function };
 
 /// Sizes of the dimensions of an array; empty for a scalar.
 using Dims = std::vector<std::int64_t>;
@@ -44,6 +44,10 @@ struct Fault {
 };
 /// Thrown by what depends on something that was reported already.
 struct Poisoned {};
+/// A value that depends on itself, in a branch of an `if` that may not be taken.
+struct Circular {
+  Fault fault;
+};
 
 class Value;
 
@@ -53,6 +57,9 @@ struct RecordFields {
   const ClassScope* type = nullptr;
   std::vector<std::pair<std::string_view, Value>> fields;
 };
+
+/// A function as an argument of another one, with the arguments that it has already.
+struct FunctionValue;
 
 /// Booleans are expressions with the values 0 and 1, enumerations their ordinal numbers.
 class Value {
@@ -83,6 +90,7 @@ class Value {
   std::string text;                ///< of a string
   std::vector<std::string> texts;  ///< of an array of strings
   std::shared_ptr<const RecordFields> record;
+  std::shared_ptr<const FunctionValue> function;
   std::optional<BoolExpr> set_if;  ///< of a variable of a function that some branches only assign: where one does
 
   bool is_scalar() const { return dims.empty(); }
@@ -99,6 +107,14 @@ class Value {
   Value leading(std::size_t rank, std::int64_t position) const;
   /// The scalar (or record) at a position in row-major order.
   Value at(std::size_t position) const;
+};
+
+/// Values by the names of the inputs or fields that they belong to.
+using NamedValues = std::vector<std::pair<std::string_view, Value>>;
+
+struct FunctionValue {
+  const ClassScope* cls = nullptr;
+  NamedValues given;
 };
 
 /// True if both are the same enumeration, or none is one; a package that is modified has its own scopes of them.

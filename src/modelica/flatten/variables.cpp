@@ -178,6 +178,11 @@ std::int64_t Flattener::integer(const Value& value, const Location& where, std::
   return static_cast<std::int64_t>(std::llround(result));
 }
 
+void Flattener::depends_on_itself(const Fault& fault) const {
+  if (open_choices_ > 0) throw Circular{fault};
+  throw fault;
+}
+
 void Flattener::resolve_value(Component& component) {
   switch (component.value_state) {
     case Component::State::done:
@@ -188,8 +193,8 @@ void Flattener::resolve_value(Component& component) {
       std::string chain;
       const auto first = std::find(resolving_.begin(), resolving_.end(), &component);
       for (auto it = first; it != resolving_.end(); ++it) chain += (*it)->path + " -> ";
-      throw Fault{component.where(), "the value of " + in_quotes(component.path) + " depends on itself",
-                  (chain.size() > 200 ? "" : chain + component.path + ": ") + "give one of them a number"};
+      depends_on_itself({component.where(), "the value of " + in_quotes(component.path) + " depends on itself",
+                         (chain.size() > 200 ? "" : chain + component.path + ": ") + "give one of them a number"});
     }
     case Component::State::declared:
       break;
@@ -213,6 +218,9 @@ void Flattener::resolve_value(Component& component) {
       else
         declare_variable(component);
     }
+  } catch (const Circular&) {
+    component.value_state = Component::State::declared;
+    throw;
   } catch (const Fault& fault) {
     component.value_state = Component::State::failed;
     report(fault);

@@ -80,6 +80,7 @@ class Writer {
     Wanted wanted;
   };
 
+  bool is_implied(const ModelData::Discrete& d) const;
   void collect_symbols();
   void collect_inputs();
   void collect_enumerations();
@@ -319,6 +320,18 @@ void Writer::expand(NodeId id, const Wanted& wanted, std::vector<Item>& out) con
 // ---------------------------------------------------------------------------------------------------------
 // declarations
 
+// True for hidden variables of samples, which the text does not declare. Other hidden ones, as those of clocks, are
+// declared.
+bool Writer::is_implied(const ModelData::Discrete& d) const {
+  if (!d.hidden) return false;
+  const auto is_own = [&](const auto& other) { return other.discrete.same(d.symbol); };
+  if (std::ranges::any_of(m_.definitions, is_own)) return false;
+  return std::ranges::none_of(m_.clauses, [&](const ModelData::Clause& clause) {
+    return !clause.samples && !moves_input(clause) &&
+           std::ranges::any_of(clause.actions, [&](const ModelData::Action& a) { return a.target.same(d.symbol); });
+  });
+}
+
 void Writer::collect_symbols() {
   const auto add = [&](const Expr& symbol, const std::string& name, const VariableDetails& details) {
     names_[symbol.id()] = quoted(name);
@@ -335,7 +348,7 @@ void Writer::collect_symbols() {
     add(d.symbol, d.name, *d.details);
     if (d.boolean || d.pulse) types_[d.symbol.id()] = {VariableType::boolean};
     // the pulse of a sample bears the call as its name
-    if (d.hidden) names_[d.symbol.id()] = d.name.substr(0, d.name.find(" #"));
+    if (is_implied(d)) names_[d.symbol.id()] = d.name.substr(0, d.name.find(" #"));
   }
   for (const ModelData::Sample& s : m_.samples)
     if (!s.start.is_constant() || !s.interval.is_constant())
@@ -437,7 +450,7 @@ void Writer::declarations() {
     lines[m_.variables[k].id()] = declaration(causality(*info.details), info.name, *info.details, about, "");
   }
   for (const auto& d : m_.discretes) {
-    if (d.hidden) continue;
+    if (is_implied(d)) continue;
     VariableDetails details = *d.details;
     if (d.boolean) details.type = VariableType::boolean;
     const std::string about = attributes(d.name, d.start, details);

@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #ifndef SALTUS_LIBFUZZER
 namespace {
 
-constexpr std::array<std::string_view, 29> corpus{
+constexpr std::array<std::string_view, 31> corpus{
     "model Ball \"a ball\"\n  parameter Real g = 9.81 \"gravity\";\n  Real h(start = 1, fixed = true), v;\nequation\n"
     "  der(h) = v;\n  der(v) = -g;\n  when h < 0 then\n    reinit(v, -0.8*pre(v));\n  end when;\n"
     "  annotation(experiment(StopTime = 3, Tolerance = 1e-8));\nend Ball;\n",
@@ -234,6 +234,18 @@ constexpr std::array<std::string_view, 29> corpus{
     "model B\n  extends A;\n  redeclare model P = Once(k = 5);\nend B;\n"
     "model C\n  A a(redeclare package M = Water(c = 2), redeclare Once p(k = 7)), b[2](redeclare model P = Once);\n  B "
     "d;\nend C;\n",
+    "model K\n  Clock c = Clock(1, 10), d = subSample(c, 2), e = shiftSample(c, 1, 3);\n  Real x(start = 1), y, z, u = "
+    "hold(y), w(start = 0);\n  Boolean f;\nequation\n  when c then\n    y = previous(y) + interval();\n    f = "
+    "firstTick();\n  end when;\n  z = superSample(subSample(y, 2)) + backSample(x, 1, 3) + sample(time, c);\n"
+    "  x = noClock(y) + sample(u, e);\n  der(w) = -w + sample(1, Clock(d, solverMethod = \"ImplicitEuler\"));\nend K;\n"
+    "model E\n  Integer n(start = 0);\nequation\n  when Clock(time > 1, 0.5) then\n    n = previous(n) + 1;\n  end "
+    "when;\nend E;\n",
+    "function twice\n  input F f;\n  input Real u;\n  output Real y = f(f(u));\nend twice;\npartial function "
+    "F\n  input Real u;\n  output Real y;\nend F;\nfunction line\n  extends F;\n  input Real k = 1;\nalgorithm\n  y := "
+    "k*u;\nend line;\n"
+    "model G\n  Real x = twice(function line(k = 2), time), v[:] = {x, 2*x}, h, y;\n  inner Real g = x;\n  "
+    "model P\n    inner outer Real g = 2*g;\n  end P;\n  P p;\n  parameter "
+    "String s = getInstanceName();\nequation\n  y = semiLinear(x, 1, h);\n  y = semiLinear(x, h, 2);\nend G;\n",
     "function power\n  input Integer n;\n  output Integer y;\nalgorithm\n  y := if n <= 0 then 1 else 2*power(n - "
     "1);\nend power;\n"
     "model World\n  parameter Real g = 9.81;\n  parameter String names[:] = {\"a\", \"b\"};\nend World;\n"

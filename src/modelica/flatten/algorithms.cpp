@@ -207,6 +207,8 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
   bool first = true;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
+    if (condition.type == TypeKind::clock)
+      throw Fault{branch.condition->where, "a clocked 'when' in an algorithm is not supported", reference_page};
     std::vector<FlatAction> actions, checks;
     Assigned body = before;
     body.outside.clear();

@@ -31,10 +31,9 @@ const std::unordered_map<std::string_view, Function>& functions() {
   return table;
 }
 
-constexpr std::array<std::string_view, 19> refused{
-    "delay",      "spatialDistribution", "inStream",    "actualStream", "Clock",       "hold",       "previous",
-    "interval",   "firstTick",           "subSample",   "superSample",  "shiftSample", "backSample", "noClock",
-    "transition", "initialState",        "activeState", "ticksInState", "timeInState"};
+constexpr std::array<std::string_view, 9> refused{"delay",        "spatialDistribution", "inStream",
+                                                  "actualStream", "transition",          "initialState",
+                                                  "activeState",  "ticksInState",        "timeInState"};
 
 // Switching functions of parameters never switch: they need no guard.
 Expr quiet(const Expr& e, Variability how) {
@@ -176,7 +175,8 @@ bool Flattener::builtin_call(std::string_view name, const Call& call, const Loca
     result = Value::string(instance_name(*context.instance));
     return true;
   }
-  return math_call(name, call, where, context, result) || event_call(name, call, where, context, result) ||
+  return math_call(name, call, where, context, result) || clock_call(name, call, where, context, result) ||
+         event_call(name, call, where, context, result) ||
          array_call(name, call, where, context, result);
 }
 
@@ -337,6 +337,14 @@ Value Flattener::differentiate(const Value& value, const Location& where) {
   Value result = value;
   result.type = TypeKind::real;
   for (Expr& e : result.elements) {
+    if (const Component* component = component_of(e);
+        component && is_clocked(*component) && !in_initial_ && component->type.kind == TypeKind::real) {
+      ClockOperator op{.kind = ClockOperator::Kind::derivative, .argument = {}, .where = where};
+      op.argument = Value(TypeKind::real, Variability::discrete, e);
+      e = clock_symbol(std::move(op), "der");
+      result.variability = Variability::discrete;
+      continue;
+    }
     if (is_discrete_symbol(e)) throw Fault{where, "'" + e.name() + "' changes at events only and has no derivative"};
     try {
       e = der(e);

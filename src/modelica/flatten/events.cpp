@@ -159,8 +159,10 @@ void Flattener::for_event_expressions(Visit visit) {
 // stand in passes of different shapes: there the cells replace their own definitions.
 void Flattener::define_discretes() {
   std::vector<DefinedDiscrete> defined;
-  for (const Definition& d : definitions_)
-    defined.push_back({d.symbol, d.value, component_of(d.symbol)->type.kind == TypeKind::boolean});
+  std::unordered_set<NodeId> truths;
+  for (const auto& discrete : model_->data().discretes)
+    if (discrete.boolean) truths.insert(discrete.symbol.id());
+  for (const Definition& d : definitions_) defined.push_back({d.symbol, d.value, truths.contains(d.symbol.id())});
   const std::vector<std::size_t> order = order_of(defined);
   if (order.size() < definitions_.size()) {
     std::vector<char> is_ordered(definitions_.size(), 0);

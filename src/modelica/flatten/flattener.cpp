@@ -64,6 +64,9 @@ bool Flattener::run(const ClassScope* cls) {
   emit_broken();
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
   if (diagnostics_.has_errors()) return true;
+  attempt([&] { resolve_clocks(); });
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
+  if (diagnostics_.has_errors()) return true;
   determine_at_zero_flow();
   sort_equations();
   if (diagnostics_.has_errors()) return true;

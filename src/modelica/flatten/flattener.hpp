@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "model/defined_discretes.hpp"
+#include "modelica/flatten/clocks.hpp"
 #include "modelica/flatten/connections.hpp"
 #include "modelica/flatten/instance.hpp"
 #include "modelica/flatten/kept_loops.hpp"
@@ -45,7 +46,8 @@ struct FlattenLimits {
 struct FlatEquation {
   Value lhs, rhs;  ///< scalars
   Location where;
-  int shape = -1;  ///< of kept loops; here and below
+  int shape = -1;          ///< of kept loops; here and below
+  NodeId clock = no_node;  ///< of a clocked `when` around it: the symbol of that clock
 };
 
 /// How the surface of a relation is treated.
@@ -71,7 +73,7 @@ struct FlatClause {
   int shape = -1;
 };
 
-/// By name: what the value of the parameter decides, "the size of an array".
+/// By name: what the value of the parameter decides, "the size of an array". Names of clocked variables as well.
 using StructuralParameters = std::map<std::string, std::string>;
 
 class Flattener {
@@ -81,8 +83,8 @@ class Flattener {
   Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& sources, const LoadOptions& options,
             const FlattenLimits& limits, StructuralParameters& structural, Diagnostics& diagnostics);
 
-  /// Flattens a class. Returns false when parameters turned out to be structural that were symbols already: then
-  /// `structural` has grown and the work must be done again.
+  /// Flattens a class. Returns false when parameters turned out to be structural that were symbols already, or clocked
+  /// variables had been declared as continuous: then `structural` has grown and the work must be done again.
   bool run(const ClassScope* cls);
 
   /// Before run: loops over large arrays need not be written out.
@@ -105,6 +107,7 @@ class Flattener {
 
  private:
   friend class LoopReader;
+  friend class ClockedPartitions;
 
   // --- reporting (flattener.cpp)
   void report(const Fault& fault);
@@ -166,6 +169,9 @@ class Flattener {
   [[noreturn]] void depends_on_itself(const Fault& fault) const;
   void resolve_parameter(Component& component);
   void declare_variable(Component& component);
+  void declare_clock(Component& component);
+  /// Whether an earlier reading of the model has found the variable in a clocked partition.
+  bool is_clocked(const Component& component) const { return structural_.contains(component.path); }
   /// The same for all elements of kept loops: only those that passes of them need get symbols.
   void note_element(Component& component, std::size_t position, const std::string& name, double start,
                     const VariableOptions& options, Rare<VariableDetails>& shared, const SourceLocation& where);
@@ -416,6 +422,16 @@ class Flattener {
   /// The known value of a condition made of parameters, which become structural.
   std::optional<bool> known(const Value& condition, const Location& where);
 
+  // --- clocks (clock_calls.cpp, clocked_partitions.cpp)
+  bool clock_call(std::string_view name, const Call& call, const Location& where, const Context& context,
+                  Value& result);
+  Value clock_constructor(const Call& call, const Location& where, const Context& context);
+  Value converted_to_clock(Value value, const ClockOperator& op, const std::string& name);
+  Expr clock_symbol(ClockOperator op, const std::string& name);
+  void flatten_clocked_when(const WhenEquation& node, const Expr& clock, const Context& context);
+  /// Turns clocked equations into clauses that act at the ticks of their clocks.
+  void resolve_clocks();
+
   // --- semiLinear where its first argument is zero (semi_linear.cpp)
   Value semi_linear(const std::vector<Value>& arguments, const Location& where);
   void determine_at_zero_flow();
@@ -577,6 +593,9 @@ class Flattener {
   struct SemiLinear {
     Expr x, positive, negative;
   };
+  std::unordered_map<NodeId, ClockOperator> clock_operators_;  ///< by the symbols that stand for them
+  std::unordered_map<std::string, Expr> clock_symbols_;        ///< equal calls are one
+  bool in_clocked_when_ = false;
   std::unordered_map<NodeId, SemiLinear> semi_linear_;  ///< calls of semiLinear, by the expressions that they became
 
   std::vector<FlatEquation> equations_, initial_equations_;

@@ -370,8 +370,6 @@ std::string ScopeTree::suggestion(std::string_view name, const ClassScope* from)
 }
 
 void ScopeTree::no_class(const Name& name, const ClassScope* from) {
-  if (name.parts.size() == 1 && name.parts[0].text == "Clock")
-    throw Fault{name.where, "clocks are not supported", reference_page};
   std::string text = "there is no class ";
   for (std::size_t k = 0; k < name.parts.size(); ++k) text += (k ? "." : "'") + std::string(name.parts[k].text);
   // the first part that is not found, among the names that could stand there
@@ -477,6 +475,18 @@ const Extends* type_extends(const LongClass& body, const ClassScope& scope) {
 
 }  // namespace
 
+// A class of that name comes first.
+static bool is_clock(const Name& name) {
+  return name.parts.size() == 1 && name.parts[0].text == "Clock";
+}
+
+static ResolvedType clock_type() {
+  ResolvedType type;
+  type.builtin = true;
+  type.kind = TypeKind::clock;
+  return type;
+}
+
 ResolvedType ScopeTree::resolve(const Name& name, const ClassScope* from) {
   ResolvedType type;
   if (name.parts.size() == 1 && builtin_type(name.parts[0].text, type.kind)) {
@@ -484,6 +494,7 @@ ResolvedType ScopeTree::resolve(const Name& name, const ClassScope* from) {
     return type;
   }
   const ClassScope* found = find(name, from);
+  if (!found && is_clock(name)) return clock_type();
   if (!found) no_class(name, from);
   return resolve(found, name.where);
 }
@@ -530,6 +541,11 @@ ResolvedType ScopeTree::resolve(const ClassScope* found, const Location& where) 
       return type;
     }
     const auto next = found->base_of.find(base);
+    if (next == found->base_of.end() && is_clock(*base) && !find(*base, lexical)) {
+      type.builtin = true;
+      type.kind = TypeKind::clock;
+      return type;
+    }
     if (next == found->base_of.end()) {
       if (!find(*base, lexical)) no_class(*base, lexical);
       break;

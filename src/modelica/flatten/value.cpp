@@ -36,6 +36,8 @@ std::string_view type_name(TypeKind kind) {
       return "record";
     case TypeKind::function:
       return "function";
+    case TypeKind::clock:
+      return "Clock";
   }
   return "";
 }

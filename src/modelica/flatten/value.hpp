@@ -17,7 +17,7 @@ namespace saltus::modelica {
 
 struct ClassScope;
 
-enum class TypeKind : std::uint8_t { real, integer, boolean, string, enumeration, record, function };
+enum class TypeKind : std::uint8_t { real, integer, boolean, string, enumeration, record, function, clock };
 
 /// Sizes of the dimensions of an array; empty for a scalar.
 using Dims = std::vector<std::int64_t>;

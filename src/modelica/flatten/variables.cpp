@@ -385,6 +385,8 @@ void Flattener::declare_variable(Component& component) {
     throw Fault{component.where(), "String variables are not supported", "a parameter or a constant may be a String"};
   surface_annotation(component.source->declaration->description.annotation);  // refuses misspelt names
   const TypeKind kind = component.type.kind;
+  if (kind == TypeKind::clock) return declare_clock(component);
+  if (is_clocked(component)) component.assigned_in_when = true;
   const std::vector<double> start = present_numbers(component, "start", kind == TypeKind::enumeration ? 1.0 : 0.0);
   const std::vector<double> fixed = attribute_numbers(component, "fixed", 0.0);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -446,6 +448,19 @@ void Flattener::declare_variable(Component& component) {
     component.values.push_back(std::move(symbol));
   }
   component.value_variability = component.is_discrete() ? Variability::discrete : Variability::continuous;
+}
+
+
+// A clock has no value: its symbol only says which equations share it.
+void Flattener::declare_clock(Component& component) {
+  if (kept_) throw NotKept{};
+  const auto& graph = model_->data().graph;
+  for (std::int64_t k = 0; k < count(component.dims); ++k) {
+    const std::string name = component.path + subscript_text(component.dims, static_cast<std::size_t>(k));
+    component.values.emplace_back(graph, graph->symbol(name, SymbolKind::discrete));
+    places_[component.values.back().id()] = {&component, static_cast<std::size_t>(k)};
+  }
+  component.value_variability = Variability::discrete;
 }
 
 void Flattener::declare_all(Instance& instance) {

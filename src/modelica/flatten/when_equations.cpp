@@ -16,12 +16,33 @@ using Kind = ModelData::Action::Kind;
 
 }  // namespace
 
+// Its equations hold at the ticks of the clock.
+void Flattener::flatten_clocked_when(const WhenEquation& node, const Expr& clock, const Context& context) {
+  if (node.branches.size() > 1) throw Fault{node.branches[1].where, "a clocked 'when' has no 'elsewhen'"};
+  std::vector<FlatEquation> body;
+  in_clocked_when_ = true;
+  try {
+    flatten_equations(node.branches.front().body, context, body);
+  } catch (...) {
+    in_clocked_when_ = false;
+    throw;
+  }
+  in_clocked_when_ = false;
+  for (FlatEquation& e : body) e.clock = clock.id();
+  equations_.insert(equations_.end(), body.begin(), body.end());
+}
+
 void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
+  if (in_clocked_when_) throw Fault{node.branches.front().where, "'when' inside of a clocked 'when' is not allowed"};
   bool first = true;
   std::unordered_map<NodeId, Location> targets;
   std::set<std::string> assigned;
   for (const auto& branch : node.branches) {
     const Value condition = eval(branch.condition, context);
+    if (condition.type == TypeKind::clock && condition.is_scalar() && first)
+      return flatten_clocked_when(node, condition.scalar(), context);
+    if (condition.type == TypeKind::clock)
+      throw Fault{branch.condition->where, "a clocked 'when' has one clock and no 'elsewhen'"};
     std::vector<FlatAction> actions, checks;
     const std::size_t errors = diagnostics_.error_count();
     when_checks_ = &checks;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/random.hpp"
 #include "modelica/flatten/with_events.hpp"
 #include "modelica/printer.hpp"
 
@@ -313,6 +314,33 @@ void Flattener::run_external(const ClassScope& function, const ExternalClause& e
                              const Location& where) {
   Context inside = context;
   inside.lexical = &function;
+  const std::string_view name = external.function.empty() ? function.definition->name.text : external.function.text;
+  if (const RandomGenerator* generator = random_generator(name); generator && external.arguments.size() == 3) {
+    const Value state = eval(external.arguments[0], inside);
+    Value after = state, number(TypeKind::real, state.variability, Expr());
+    if (state.type != TypeKind::integer || state.elements.size() != generator->size)
+      throw Fault{where, "the state of " + in_quotes(name) + " is of type " + describe(state) + ", not Integer[" +
+                             std::to_string(generator->size) + "]"};
+    if (state.variability >= Variability::parameter) {
+      std::vector<std::int32_t> integers;
+      for (std::size_t k = 0; k < generator->size; ++k)
+        integers.push_back(
+            static_cast<std::int32_t>(this->integer(state.at(k), where, "the state of a random number generator")));
+      number.elements[0] = Expr(generator->next(integers, integers));
+      for (std::size_t k = 0; k < generator->size; ++k) after.elements[k] = Expr(static_cast<double>(integers[k]));
+    } else {
+      const auto& graph = model_->data().graph;
+      std::vector<NodeId> given;
+      for (const Expr& e : state.elements) given.push_back(e.in(*graph));
+      const auto shared = random_function(*generator);
+      for (std::size_t k = 0; k <= generator->size; ++k) {
+        const Expr output(graph, graph->call(shared, given, static_cast<int>(k)));
+        (k < generator->size ? after.elements[k] : number.elements[0]) = output;
+      }
+    }
+    assign(external.arguments[1], std::move(after), where, inside);
+    return assign(external.arguments[2], std::move(number), where, inside);
+  }
   std::vector<Value> arguments;
   for (const ExprPtr argument : external.arguments) {
     const auto* reference = argument->as<ComponentReference>();
@@ -323,7 +351,6 @@ void Flattener::run_external(const ClassScope& function, const ExternalClause& e
                   reference_page};
     arguments.push_back(eval(argument, inside));
   }
-  const std::string_view name = external.function.empty() ? function.definition->name.text : external.function.text;
   auto result = call_external(name, arguments, where);
   if (!result || !external.result) return;
   const auto* target = external.result->as<ComponentReference>();

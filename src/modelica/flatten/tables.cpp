@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/random.hpp"
 #include "modelica/flatten/table_file.hpp"
 #include "modelica/printer.hpp"
 
@@ -273,6 +274,9 @@ std::optional<Value> Flattener::call_external(std::string_view name, const std::
     return rows.at(row * static_cast<std::size_t>(rows.dims[1]));
   }
   if (auto text = call_text(name, arguments, where)) return text;
+  if (name == "ModelicaRandom_automaticGlobalSeed") return Value::integer(automatic_seed);
+  // the state of impureRandom, which is refused
+  if (name == "ModelicaRandom_setInternalState_xorshift1024star") return std::nullopt;
   if (name == "ModelicaInternal_print") return std::nullopt;  // a run prints nothing
   if (name == "ModelicaError" && arguments.size() == 1) {
     if (reached().expr().is_constant()) throw Fault{where, "the model reports an error: " + arguments[0].text};

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "modelica/flatten/flattener.hpp"
+#include "modelica/flatten/random.hpp"
 
 namespace saltus::modelica {
 
@@ -44,6 +45,7 @@ std::optional<Value> Flattener::call_text(std::string_view name, const std::vect
   if (is("ModelicaStrings_compare", {string, string, boolean}) && arguments[2].scalar().is_constant())
     return Value::integer(
         compared(arguments[0].text, arguments[1].text, arguments[2].scalar().constant_value() != 0.0));
+  if (is("ModelicaStrings_hashString", {string})) return Value::integer(hash_of(arguments[0].text));
   if (is("ModelicaStrings_skipWhiteSpace", {string, integer})) {
     const std::string& text = arguments[0].text;
     std::int64_t at =

@@ -195,6 +195,7 @@ void Parser::short_specifier(ClassDefinition& definition) {
 
 Enumeration Parser::enumeration() {
   Enumeration result;
+  std::unordered_set<std::string_view> literals;
   advance();
   const Token open = peek();
   expect(left_paren, "after 'enumeration'");
@@ -203,7 +204,10 @@ Enumeration Parser::enumeration() {
   } else if (!at(right_paren)) {
     do {
       EnumerationLiteral literal;
+      const Token at_name = peek();
       literal.name = read_identifier("the name of an enumeration literal");
+      if (!literals.insert(literal.name.text).second)
+        report_at(at_name, "'" + std::string(literal.name.text) + "' stands twice in this enumeration");
       literal.description = description();
       result.literals.push_back(literal);
     } while (accept(comma));

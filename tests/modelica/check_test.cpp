@@ -94,5 +94,29 @@ TEST(Checks, ProtectedElementsAreSeenInsideOnly) {
   EXPECT_EQ(run_text(text + "model M\n  extends A(h = 4);\n  Real z = h + P.c;\nend M;\n", 1.0).at(1.0, "z"), 8.0);
 }
 
+TEST(Checks, ClassesHoldWhatTheirKindAllows) {
+  const auto expect = [](const std::string& text, const std::string& message) {
+    const std::string errors = load_errors(text);
+    EXPECT_NE(errors.find(message), std::string::npos) << (errors.empty() ? "no error" : errors);
+  };
+  expect("connector C\n  Real v;\n  flow Real i;\nequation\n  v = 1;\nend C;\nmodel M\n  C c;\nend M;\n",
+         "a.mo:4:1: error: a connector has no equations and algorithms");
+  expect("record R\n  Real v;\nalgorithm\n  v := 1;\nend R;\nmodel M\n  R r;\nend M;\n",
+         "a.mo:3:1: error: a record has no equations and algorithms");
+  expect("model M\n  flow Real x = 1;\nend M;\n", "a.mo:2:13: error: 'x' is a flow, but its class is a model");
+  expect("type E = enumeration(a, b, a);\nmodel M\n  E e = E.a;\nend M;\n",
+         "a.mo:1:28: error: 'a' stands twice in this enumeration");
+}
+
+TEST(Checks, DiscreteVariablesDoNotMoveBetweenEvents) {
+  EXPECT_NE(load_errors("model M\n  Real x = time;\n  discrete Real d;\nequation\n  d = 2*x;\nend M;\n")
+                .find("a.mo:5:3: error: 'd' is discrete, but this equation changes it between events"),
+            std::string::npos);
+  EXPECT_TRUE(
+      load_errors("model M\n  Real x = time;\n  discrete Real d;\nequation\n  d = if x > 1 then 2 else pre(d);\n"
+                  "end M;\n")
+          .empty());
+}
+
 }  // namespace
 }  // namespace saltus

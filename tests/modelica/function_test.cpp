@@ -292,5 +292,18 @@ end M;)",
   EXPECT_EQ(out.status().code, StatusCode::assertion_failed) << out.status().message;
 }
 
+TEST(Functions, MayStandForThoseOfTheLanguage) {
+  const std::string text =
+      "function angle\n  input Real y;\n  input Real x;\n  output Real a;\n  external \"builtin\" a = atan2(y, "
+      "x);\nend "
+      "angle;\n";
+  EXPECT_EQ(value_of(text, "angle(p, 2)"), std::atan2(2.0, 2.0));
+  EXPECT_NE(
+      load_errors("function f\n  input Real u;\n  output Real y;\n  external \"builtin\" y = nothing(u);\nend f;\n"
+                  "model M\n  Real x = f(1);\nend M;\n")
+          .find("there is no function 'nothing' of the language"),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace saltus

@@ -49,6 +49,9 @@ void Flattener::sort_equations() {
     if (discrete && moves_between_events(worth))
       report({e.where, in_quotes(target.scalar().name()) + " changes at events only, but its value makes none",
               "a function of variables that is not written in Modelica may be called inside of 'when'"});
+    if (component && component->type.kind == TypeKind::real && moves_between_events(worth))
+      report({e.where, in_quotes(target.scalar().name()) + " is discrete, but this equation changes it between events",
+              "leave out 'discrete', or give it its value in a 'when'"});
     definitions_.push_back({target.scalar(), worth, e.where, e.shape});
   };
   for (FlatEquation& e : equations_) {

@@ -315,6 +315,15 @@ void Flattener::run_external(const ClassScope& function, const ExternalClause& e
   Context inside = context;
   inside.lexical = &function;
   const std::string_view name = external.function.empty() ? function.definition->name.text : external.function.text;
+  if (external.language == "builtin") {  // a function of the language
+    Call call{
+        .callee = {.parts = {{{name, where}, {}}}}, .callee_where = external.where, .arguments = {}, .iterators = {}};
+    for (const ExprPtr argument : external.arguments) call.arguments.push_back({{}, argument});
+    Value result;
+    if (!external.result || !builtin_call(name, call, where, inside, result))
+      throw Fault{external.where, "there is no function " + in_quotes(name) + " of the language"};
+    return assign(external.result, std::move(result), where, inside);
+  }
   if (const RandomGenerator* generator = random_generator(name); generator && external.arguments.size() == 3) {
     const Value state = eval(external.arguments[0], inside);
     Value after = state, number(TypeKind::real, state.variability, Expr());

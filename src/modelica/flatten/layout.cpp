@@ -56,6 +56,26 @@ void take_over(LayoutComponent& fresh, const LayoutComponent& original) {
   fresh.is_protected = fresh.is_protected || original.is_protected;
 }
 
+// What classes of this kind may hold themselves (Modelica 3.6, 4.7): records and connectors have no behaviour, and only
+// connectors have flows.
+void check_kind(const ClassScope& scope, const LongClass& body) {
+  const ClassKind kind = scope.kind();
+  const bool connector = kind == ClassKind::connector || kind == ClassKind::expandable_connector;
+  if (connector || kind == ClassKind::record || kind == ClassKind::operator_record) {
+    const std::string what = std::string(spelling(kind)) + " has no equations and algorithms";
+    if (!body.equations.empty()) throw Fault{body.equations.front().where, "a " + what, "write them in a model"};
+    if (!body.algorithms.empty()) throw Fault{body.algorithms.front().where, "a " + what, "write them in a model"};
+  }
+  if (kind != ClassKind::model && kind != ClassKind::block && !scope.is_function() && kind != ClassKind::package)
+    return;
+  for (const Element& element : body.elements)
+    if (const auto* clause = element.as<const ComponentClause*>(); clause && (*clause)->role == ConnectorRole::flow)
+      throw Fault{(*clause)->components.front().name.where,
+                  in_quotes((*clause)->components.front().name.text) + " is a flow, but its class is a " +
+                      std::string(spelling(kind)),
+                  "flows stand in connectors; leave out 'flow'"};
+}
+
 void require_replaceable(const LayoutComponent& original, const Location& where) {
   if (!original.is_replaceable) throw Fault{where, in_quotes(original.name()) + " is not replaceable"};
   if (original.is_final) throw Fault{where, in_quotes(original.name()) + " is final and cannot be redeclared"};
@@ -142,6 +162,7 @@ void ScopeTree::fill_layout(const ClassScope* scope, Layout& layout) {
   }
   const auto* body = definition.as<LongClass>();
   if (!body) throw Fault{definition.name.where, in_quotes(definition.name.text) + " has no components"};
+  check_kind(*scope, *body);
   layout.classes.push_back(scope);
   if (body->is_extends) {
     if (scope->bases.empty() || !inherited_class(scope))

@@ -220,7 +220,7 @@ TEST(Functions, ArgumentsThatAreNoFunctionsAreNamed) {
   const auto errors = [](const std::string& value) {
     return load_errors(scalar_functions + ("model M\n  Real x = " + value + ";\nend M;\n"));
   };
-  EXPECT_NE(errors("simpson(2, 0, 1)").find("a function is expected here, not '2'"), std::string::npos);
+  EXPECT_NE(errors("simpson(2, 0, 1)").find("is a function, but its value is of type Integer"), std::string::npos);
   EXPECT_NE(errors("simpson(cube, 0, 1)").find("there is no function 'cube'"), std::string::npos);
   EXPECT_NE(errors("simpson(function power(m = 3), 0, 1)").find("'power' has no input 'm'"), std::string::npos);
   EXPECT_NE(errors("power(function power(n = 3))").find("a function can be an argument here only"), std::string::npos);

@@ -65,7 +65,8 @@ NamedValues Flattener::named_arguments(const Layout& layout, bool inputs_only, c
     const std::string_view name = place->declaration->name.text;
     if (std::any_of(result.begin(), result.end(), [&](const auto& known) { return known.first == name; }))
       throw Fault{argument.value->where, "the argument " + in_quotes(name) + " is given twice"};
-    const ClassScope* type = scopes_.resolve(place->clause->type, place->lexical).cls;
+    const bool may_name_function = argument.value->as<FunctionPartial>() || argument.value->as<ComponentReference>();
+    const ClassScope* type = may_name_function ? scopes_.resolve(place->clause->type, place->lexical).cls : nullptr;
     result.emplace_back(
         name, type && type->is_function() ? function_value(argument.value, context) : eval(argument.value, context));
   }
@@ -500,13 +501,17 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
   Context context{nullptr, function, nullptr, &frame};
   // sizes and first values may name variables that are declared later
   std::unordered_set<std::string_view> declared;
-  for (const auto& [name, value] : inputs) frame.variables[name] = value;
   frame.declare = [&](std::string_view name) {
     const auto place = layout.index.find(name);
     if (place == layout.index.end()) return;
     const LayoutComponent& component = layout.components[place->second];
     if (!declared.insert(component.name()).second) {
       if (frame.variables.contains(name)) return;
+      // the size of an input may be made of its own: input Real A[:, size(A, 1)]
+      if (const auto own = std::ranges::find(inputs, name, &NamedValues::value_type::first); own != inputs.end()) {
+        frame.variables[component.name()] = own->second;
+        return;
+      }
       throw Fault{component.declaration->name.where,
                   "the size or the value of " + in_quotes(name) + " depends on itself"};
     }

@@ -17,23 +17,28 @@ namespace {
 
 struct FmuExportOptions {
   ModelOptions source;
-  std::string output, kind = "cs", library;
+  std::string output, kind, library;
   int version = 2;
 };
 
 ExitCode export_model(const FmuExportOptions& o, const Streams& streams) {
-  static const std::map<std::string, FmuKind> kinds = {
-      {"cs", FmuKind::co_simulation}, {"me", FmuKind::model_exchange}, {"both", FmuKind::both}};
+  static const std::map<std::string, FmuKind> kinds = {{"", FmuKind::automatic},
+                                                       {"cs", FmuKind::co_simulation},
+                                                       {"me", FmuKind::model_exchange},
+                                                       {"both", FmuKind::both}};
   const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes) streams.err << render(note);
   const std::string file = o.output.empty() ? source.model.name() + ".fmu" : o.output;
-  export_fmu(source, file,
-             {.version = o.version == 2 ? FmiVersion::fmi2 : FmiVersion::fmi3,
-              .kind = kinds.at(o.kind),
-              .library = o.library});
-  static const std::map<std::string, const char*> words = {
-      {"cs", "co-simulation"}, {"me", "model exchange"}, {"both", "model exchange and co-simulation"}};
-  streams.out << fmt::format("{}: FMI {}.0, {}\n", file, o.version, words.at(o.kind));
+  const WrittenFmu written = export_fmu(source, file,
+                                        {.version = o.version == 2 ? FmiVersion::fmi2 : FmiVersion::fmi3,
+                                         .kind = kinds.at(o.kind),
+                                         .library = o.library});
+  static const std::map<FmuKind, const char*> words = {{FmuKind::co_simulation, "co-simulation"},
+                                                       {FmuKind::model_exchange, "model exchange"},
+                                                       {FmuKind::both, "model exchange and co-simulation"}};
+  streams.out << fmt::format("{}: FMI {}.0, {}\n", file, o.version, words.at(written.kind));
+  if (!written.why_not_both.empty())
+    streams.err << fmt::format("note: model exchange, which saltus run needs, is left out: {}\n", written.why_not_both);
   return ExitCode::success;
 }
 
@@ -46,7 +51,7 @@ void add_export(CLI::App& app, FmuExportOptions& o) {
   app.add_option("--fmi", o.version, "Version of the standard: 2 (default) or 3")
       ->check(CLI::IsMember({2, 3}))
       ->type_name("N");
-  app.add_option("--kind", o.kind, "cs (default), me, both")
+  app.add_option("--kind", o.kind, "cs, me, both (default: both where the model allows me, else cs)")
       ->check(CLI::IsMember({"cs", "me", "both"}))
       ->type_name("KIND");
   app.add_option("-o,--output", o.output, "File to write (default: MODEL.fmu)")->type_name("FILE");
@@ -81,7 +86,7 @@ Command fmu_command() {
             app.footer(
                 "Examples:\n"
                 "  saltus fmu export BouncingBall.mo -o BouncingBall.fmu\n"
-                "  saltus fmu export StickSlip.mo --fmi 3 --kind both\n"
+                "  saltus fmu export StickSlip.mo --fmi 3 --kind cs\n"
                 "  saltus fmu check Other.fmu");
             CLI::App& writes = *app.add_subcommand("export", "Write a model as an FMU for other simulators");
             add_export(writes, *exported);

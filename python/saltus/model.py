@@ -40,12 +40,13 @@ class Model(_core.Model):
         """The model as it is now. Later changes of the model do not change it."""
         return _core.CompiledModel(self)
 
-    def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "cs", start: float | None = None,
+    def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "auto", start: float | None = None,
                    stop: float | None = None, rtol: float | None = None) -> None:
         """Writes the model as an FMU for other simulators, with the solver inside.
 
         fmi    version of the standard: 2 or 3
-        kind   "cs": co-simulation, the FMU solves; "me": model exchange, the importer solves; "both"
+        kind   "cs": co-simulation, the FMU solves; "me": model exchange, the importer solves; "both"; "auto":
+               both where the model allows model exchange, else "cs"
         start, stop, rtol   the default experiment of the FMU
         """
         _core.export_fmu(_core.ModelSource(self), {"start": start, "stop": stop, "rtol": rtol}, os.fspath(path), fmi,
@@ -95,7 +96,7 @@ class ModelicaModel:
         """The same model, read again with other values: also of parameters that decide sizes and branches."""
         return ModelicaModel(self.text, self.file, self._class, {**self._values, **values}, self._libraries, self.start)
 
-    def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "cs", start: float | None = None,
+    def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "auto", start: float | None = None,
                    stop: float | None = None, rtol: float | None = None) -> None:
         """Writes the model as an FMU, as ``Model.export_fmu`` does; ``start``, ``stop`` and ``rtol`` replace what the
         experiment annotation says."""

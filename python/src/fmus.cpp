@@ -24,10 +24,12 @@ FmiVersion fmi_version(int number) {
 }
 
 FmuKind fmu_kind(const std::string& name) {
+  if (name == "auto") return FmuKind::automatic;
   if (name == "cs") return FmuKind::co_simulation;
   if (name == "me") return FmuKind::model_exchange;
   if (name == "both") return FmuKind::both;
-  throw UsageError("kind: an FMU is \"cs\" (co-simulation), \"me\" (model exchange) or \"both\", not \"" + name + "\"");
+  throw UsageError("kind: an FMU is \"cs\" (co-simulation), \"me\" (model exchange), \"both\" or \"auto\", not \"" +
+                   name + "\"");
 }
 
 }  // namespace

@@ -129,6 +129,11 @@ def test_code_of_others_is_run_only_where_it_is_allowed(tank, monkeypatch):
                 sl.load(tank)
 
 
+def test_an_fmu_that_was_just_written_runs(tmp_path):
+    sl.loads(BALL).export_fmu(tmp_path / "b.fmu")
+    assert sl.simulate(load(tmp_path / "b.fmu")).ok
+
+
 def test_wrong_use_is_refused(tmp_path, tank):
     model = sl.loads(BALL)
     with pytest.raises(sl.UsageError, match="2 or 3, not 1"):
@@ -137,7 +142,7 @@ def test_wrong_use_is_refused(tmp_path, tank):
         model.export_fmu(tmp_path / "x.fmu", kind="xy")
     with pytest.raises(sl.UsageError, match="cannot write"):
         model.export_fmu(tmp_path / "missing" / "x.fmu")
-    model.export_fmu(tmp_path / "cs.fmu")
+    model.export_fmu(tmp_path / "cs.fmu", kind="cs")
     with pytest.raises(sl.UsageError, match="Ask the tool that made it"):
         load(tmp_path / "cs.fmu")
     (tmp_path / "no.fmu").write_text("no")

@@ -22,7 +22,7 @@ std::string exchange_problem(const Structure& structure, const CharacteristicVal
   return "";
 }
 
-void require_exchangeable(const ExportedModel& model) {
+std::string why_not_exchangeable(const ExportedModel& model) {
   const Experiment& experiment = model.experiment();
   SimulateOptions options;
   options.start = experiment.start.value_or(0.0);
@@ -30,10 +30,8 @@ void require_exchangeable(const ExportedModel& model) {
   options.rtol = options.atol = experiment.tolerance.value_or(1e-6);
   const Trajectory run = simulate(model.compiled(), options);
   if (!run.status().ok())
-    throw UsageError(
-        fmt::format("the default experiment fails, so that the modes are not known ({}: {}); model exchange "
-                    "needs them, co-simulation does not",
-                    to_string(run.status().code), run.status().message));
+    return fmt::format("the default experiment fails, so that its modes are not known ({}: {})",
+                       to_string(run.status().code), run.status().message);
   CompiledModel compiled(model.compiled());
   const std::vector<int> states(model.state_positions().begin(), model.state_positions().end());
   for (const Trajectory::Segment& segment : run.segments()) {
@@ -47,11 +45,9 @@ void require_exchangeable(const ExportedModel& model) {
     if (!system.structure().explicit_ode) values = characteristic_values(system, step.t0, x);
     const std::string why = exchange_problem(system.structure(), values ? &*values : nullptr, states);
     if (!why.empty())
-      throw UsageError(
-          fmt::format("the model cannot be exported for model exchange: at t = {:.6g}, in the mode '{}', {}; "
-                      "co-simulation has no such limit (--kind cs)",
-                      step.t0, compiled.describe(mode), why));
+      return fmt::format("at t = {:.6g}, in the mode '{}', {}", step.t0, compiled.describe(mode), why);
   }
+  return "";
 }
 
 }  // namespace saltus

@@ -16,8 +16,8 @@ namespace saltus {
 std::string exchange_problem(const Structure& structure, const CharacteristicValues* values,
                              std::span<const int> states);
 
-/// Runs the default experiment and looks at all modes that it meets. Throws UsageError, with the mode and what to do,
-/// where one of them cannot be integrated by an importer, or if the run fails.
-void require_exchangeable(const ExportedModel& model);
+/// Runs the default experiment and looks at all modes that it meets: where and why an importer cannot integrate one of
+/// them, or why the run fails; "" if all of them can be integrated.
+std::string why_not_exchangeable(const ExportedModel& model);
 
 }  // namespace saltus

@@ -67,10 +67,22 @@ std::string fmu_library() {
                   library_name, looked));
 }
 
-void export_fmu(const ModelicaModel& model, const std::string& file, const FmuOptions& options) {
+WrittenFmu export_fmu(const ModelicaModel& model, const std::string& file, const FmuOptions& wanted) {
   const std::string text = flat_text(model), fixed = declare_fixed(model.fixed_parameters);
   const ExportedModel exported(text, fixed);
-  if (options.kind != FmuKind::co_simulation) require_exchangeable(exported);
+  FmuOptions options = wanted;
+  WrittenFmu written;
+  if (wanted.kind != FmuKind::co_simulation) {
+    written.why_not_both = why_not_exchangeable(exported);
+    if (written.why_not_both.empty() && wanted.kind == FmuKind::automatic) options.kind = FmuKind::both;
+    if (!written.why_not_both.empty()) {
+      if (wanted.kind != FmuKind::automatic)
+        throw UsageError("the model cannot be exported for model exchange: " + written.why_not_both +
+                         "; co-simulation has no such limit (the kind cs)");
+      options.kind = FmuKind::co_simulation;
+    }
+  }
+  written.kind = options.kind;
   const std::string library = read_whole_file(options.library.empty() ? fmu_library() : options.library);
   const std::string identifier = model_identifier(exported.compiled().name());
   ZipWriter archive;
@@ -84,6 +96,7 @@ void export_fmu(const ModelicaModel& model, const std::string& file, const FmuOp
   archive.add("documentation/index.html", documentation(model, text));
   const std::string bytes = archive.finish();
   write_atomically(file, bytes, "name another file");
+  return written;
 }
 
 }  // namespace saltus

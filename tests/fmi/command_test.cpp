@@ -27,7 +27,7 @@ const std::string ball = std::string(SALTUS_GALLERY) + "/BouncingBall.mo";
 
 TEST(FmuCommand, exports_checks_and_runs) {
   const ScratchFile fmu("Ball.fmu"), csv("ball.csv");
-  const Outcome written = saltus({"fmu", "export", ball, "--kind", "both", "--fmi", "3", "-o", fmu.path()});
+  const Outcome written = saltus({"fmu", "export", ball, "--fmi", "3", "-o", fmu.path()});
   ASSERT_EQ(written.code, cli::ExitCode::success) << written.err;
   EXPECT_NE(written.out.find("FMI 3.0, model exchange and co-simulation"), std::string::npos) << written.out;
   const Outcome checked = saltus({"fmu", "check", fmu.path()});
@@ -37,6 +37,18 @@ TEST(FmuCommand, exports_checks_and_runs) {
   ASSERT_EQ(run.code, cli::ExitCode::success) << run.err;
   EXPECT_NE(run.out.find("1.42857142857"), std::string::npos) << run.out;  // sqrt(2 * 10 / 9.8)
   EXPECT_GT(std::filesystem::file_size(csv.path()), 100u);
+}
+
+TEST(FmuCommand, leaves_out_model_exchange_and_says_why_where_constraints_are_hidden) {
+  const ScratchFile fmu("Rope.fmu");
+  const std::string rope = std::string(SALTUS_GALLERY) + "/RopePendulum.mo";
+  const Outcome written = saltus({"fmu", "export", rope, "-o", fmu.path()});
+  ASSERT_EQ(written.code, cli::ExitCode::success) << written.err;
+  EXPECT_NE(written.out.find("FMI 2.0, co-simulation"), std::string::npos) << written.out;
+  EXPECT_NE(written.err.find("model exchange, which saltus run needs, is left out: at t = "), std::string::npos)
+      << written.err;
+  EXPECT_NE(written.err.find("hidden ones"), std::string::npos) << written.err;
+  EXPECT_EQ(saltus({"fmu", "export", rope, "--kind", "both", "-o", fmu.path()}).code, cli::ExitCode::usage);
 }
 
 TEST(FmuCommand, says_before_a_run_that_an_fmu_is_code) {
@@ -76,7 +88,7 @@ TEST(FmuCommand, refuses_options_that_fmus_do_not_have) {
 
 TEST(FmuCommand, runs_fmus_for_co_simulation) {
   const ScratchFile fmu("Ball.fmu"), csv("ball.csv");
-  ASSERT_EQ(saltus({"fmu", "export", ball, "-o", fmu.path()}).code, cli::ExitCode::success);
+  ASSERT_EQ(saltus({"fmu", "export", ball, "--kind", "cs", "-o", fmu.path()}).code, cli::ExitCode::success);
   const Outcome outcome =
       saltus({"run", fmu.path(), "--set", "e=0.5", "--stop", "1", "--max-step", "0.125", "--no-plot"});
   ASSERT_EQ(outcome.code, cli::ExitCode::success) << outcome.err;

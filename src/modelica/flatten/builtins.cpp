@@ -40,14 +40,6 @@ Expr quiet(const Expr& e, Variability how) {
   return how >= Variability::parameter ? no_event(e) : e;
 }
 
-/// The simulated model and the path of an instance in it: "Vehicle.engine".
-std::string instance_name(const Instance& instance) {
-  const Instance* top = &instance;
-  while (top->parent) top = top->parent;
-  const std::string model(top->cls->definition->name.text);
-  return instance.path.empty() ? model : join_path(model, instance.path);
-}
-
 Value varying_text(std::string text) {
   Value result = Value::string(std::move(text));
   result.variability = Variability::discrete;
@@ -167,14 +159,6 @@ void Flattener::refuse_unsupported(std::string_view name, const Location& where)
 bool Flattener::builtin_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                              Value& result) {
   refuse_unsupported(name, call.callee_where);
-  if (name == "getInstanceName") {
-    arguments(call, context, 0, 0, where);
-    if (context.frame || !context.instance || context.instance->is_static)
-      throw Fault{where, "'getInstanceName' has a value in models only, not in functions and packages"};
-    if (!prototypes_.empty()) throw NotKept{};  // one element stands for all of an array
-    result = Value::string(instance_name(*context.instance));
-    return true;
-  }
   return math_call(name, call, where, context, result) || clock_call(name, call, where, context, result) ||
          event_call(name, call, where, context, result) ||
          array_call(name, call, where, context, result);

@@ -1,6 +1,7 @@
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 namespace saltus {
@@ -14,6 +15,15 @@ std::string to_string(const SourceLocation& where) {
 
 Error::Error(const SourceLocation& where, const std::string& text)
     : std::runtime_error(where.known() || !where.file.empty() ? to_string(where) + ": " + text : text), where_(where) {}
+
+std::size_t largest_distance(std::string_view name) {
+  constexpr std::size_t most = 3;
+  return name.size() < 2 ? 0 : std::min(most, (name.size() + 2) / 3);
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);

@@ -23,6 +23,17 @@ TEST(NearestName, FindsTypingErrorsAndRejectsStrangers) {
   EXPECT_EQ(nearest_name("temperature", names), "");
 }
 
+TEST(NearestName, OneLetterSuggestsNothingButItself) {
+  const std::vector<std::string> names{"h", "v", "mu", "displacement"};
+  EXPECT_EQ(nearest_name("k", names), "");
+  EXPECT_EQ(nearest_name("H", names), "h");
+  EXPECT_EQ(nearest_name("MU", names), "mu");
+  EXPECT_EQ(nearest_name("nu", names), "mu");
+  EXPECT_EQ(nearest_name("ab", names), "");
+  EXPECT_EQ(nearest_name("displasement", names), "displacement");
+  EXPECT_EQ(nearest_name("acceleration", names), "");  // never more than three edits
+}
+
 TEST(EditDistance, KnownValues) {
   EXPECT_EQ(edit_distance("", "abc"), 3u);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);

@@ -210,7 +210,7 @@ TEST_F(RunTest, WhatCannotBeWrittenIsSaidBeforeTheRun) {
     EXPECT_EQ(out, "");
   };
   refuses({"--no-plot", "--vars", "h,w", "--csv", file("a.csv")},
-          "--vars: there is no variable 'w' in the model; did you mean 'h'?");
+          "--vars: there is no variable 'w' in the model; saltus check lists the variables");
   refuses({"--phase", "h"}, "--phase wants two names");
   refuses({"--phase", "h,speed"}, "--phase: there is no variable 'speed'");
   refuses({"--plot", "ball.bmp"}, "'ball.bmp' must end in .svg");

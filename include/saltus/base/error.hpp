@@ -43,18 +43,26 @@ class ModelError : public Error {
   using Error::Error;
 };
 
-/// The candidate nearest to `name` in edit distance, or "" if none is near; for "did you mean" texts.
+/// The candidate nearest to `name` in edit distance, or "" if none is near; for "did you mean" texts. Near is a third
+/// of the letters and at most three, or the same letters in another case. A single letter is near to nothing else.
 template <class Names>
 std::string nearest_name(std::string_view name, const Names& candidates);
 
 /// Edit distance (insertions, deletions, substitutions, swaps of neighbours).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
+/// The largest edit distance at which a name is taken for a misspelled one.
+std::size_t largest_distance(std::string_view name);
+
+/// Whether two names are the same but for capital letters.
+bool same_letters(std::string_view a, std::string_view b);
+
 template <class Names>
 std::string nearest_name(std::string_view name, const Names& candidates) {
   std::string best;
-  std::size_t best_distance = name.size() / 3 + 2;
+  std::size_t best_distance = largest_distance(name) + 1;
   for (const auto& candidate : candidates) {
+    if (same_letters(name, candidate)) return std::string(candidate);
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

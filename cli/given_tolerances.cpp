@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -22,10 +23,13 @@ std::vector<double> GivenTolerances::each(const std::vector<VariableInfo>& varia
   std::vector<double> result;
   if (named_.empty()) return result;
   for (const VariableInfo& v : variables) result.push_back(usual(v));
+  const NameTable names(variables, [](const VariableInfo& v) -> std::string_view { return v.name; });
   for (const auto& [name, value] : named_) {
-    const auto found = std::ranges::find(variables, name, &VariableInfo::name);
-    if (found == variables.end()) refuse(name, variables);
-    result[static_cast<std::size_t>(found - variables.begin())] = value;
+    const std::vector<std::size_t> found = names.find_all(name);
+    if (found.empty())
+      throw UsageError(fmt::format("{}: '{}' is not integrated: there is no such variable, or it follows from others{}",
+                                   option_, name, names.hint(name)));
+    for (const std::size_t k : found) result[k] = value;
   }
   return result;
 }
@@ -36,14 +40,6 @@ double GivenTolerances::number(const std::string& text) const {
   if (text.empty() || *end != '\0' || !(value >= 0.0) || !std::isfinite(value))
     throw UsageError(fmt::format("{} wants a number that is not negative, or NAME=NUMBER; got '{}'", option_, text));
   return value;
-}
-
-void GivenTolerances::refuse(const std::string& name, const std::vector<VariableInfo>& variables) const {
-  std::vector<std::string> names;
-  for (const VariableInfo& v : variables) names.push_back(v.name);
-  const std::string near = nearest_name(name, names);
-  throw UsageError(fmt::format("{}: '{}' is not integrated: there is no such variable, or it follows from others{}",
-                               option_, name, near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
 }  // namespace saltus::cli

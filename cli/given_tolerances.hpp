@@ -24,7 +24,6 @@ class GivenTolerances {
 
  private:
   double number(const std::string& text) const;
-  [[noreturn]] void refuse(const std::string& name, const std::vector<VariableInfo>& variables) const;
 
   const char* option_;
   std::optional<double> for_all_;

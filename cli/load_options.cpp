@@ -1,10 +1,13 @@
 #include "cli/load_options.hpp"
 
+#include <saltus/base/names.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <map>
 
 namespace saltus::cli {
@@ -46,6 +49,41 @@ std::pair<std::string, double> parse_setting(const std::string& text, const std:
   const double number = std::strtod(value.c_str(), &end);
   if (!value.empty() && *end == '\0' && std::isfinite(number)) return {name, number};
   return {name, evaluate(name, value, option)};
+}
+
+namespace {
+
+/// Adds the elements of "{a, {b, c}}" with their subscripts: "k[1]", "k[2,1]", "k[2,2]".
+void add_elements(const std::string& name, const std::string& subscripts, const std::string& text,
+                  std::vector<std::pair<std::string, double>>& settings) {
+  const std::size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+  if (begin == std::string::npos || text[begin] != '{' || text[end] != '}') {
+    settings.push_back(parse_setting(subscripts.empty() ? name + "=" + text : name + "[" + subscripts + "]=" + text));
+    return;
+  }
+  std::vector<std::string> elements(1);
+  int depth = 0;
+  for (const char c : text.substr(begin + 1, end - begin - 1)) {
+    depth += c == '{' || c == '(' || c == '[' ? 1 : c == '}' || c == ')' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      elements.emplace_back();
+    else
+      elements.back() += c;
+  }
+  for (std::size_t k = 0; k < elements.size(); ++k)
+    add_elements(name, (subscripts.empty() ? "" : subscripts + ",") + std::to_string(k + 1), elements[k], settings);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> parse_settings(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return {parse_setting(text)};
+  std::vector<std::pair<std::string, double>> settings;
+  const NameSpelling spelling = read_name(text.substr(0, equals));  // "u.start={1,2}" sets u[1] and u[2]
+  const bool derivative = spelling.of == NameSpelling::Of::derivative, array = text.find('{', equals) != text.npos;
+  add_elements(array && !derivative ? spelling.name : text.substr(0, equals), "", text.substr(equals + 1), settings);
+  return settings;
 }
 
 std::vector<std::string> split_names(const std::string& text) {
@@ -94,7 +132,8 @@ void ModelOptions::add_to(CLI::App& app) {
       ->check(existing_model());
   app.add_option("--model", model, "Which model (default: the last one of the file)");
   app.add_option("--library", libraries, "Folder of a Modelica library (repeatable; then those of MODELICAPATH)");
-  app.add_option("--set", settings, "NAME=VALUE: change a parameter or start value (repeatable)");
+  app.add_option("--set", settings,
+                 "NAME=VALUE: change a parameter or start value; an array takes {1,2,3} (repeatable)");
   app.add_flag("--unbalanced", unbalanced, unbalanced_help);
   add_scaling(app, scaling, "Options");
 }
@@ -121,9 +160,12 @@ namespace {
 /// "color=red" or "color=Colors.red", for a parameter with the literals of an enumeration; empty for others.
 std::optional<std::pair<std::string, double>> literal_setting(const std::string& text, const ModelData& model) {
   const std::size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
-  const auto parameter = std::ranges::find(model.parameters, name, &ModelData::Parameter::name);
-  if (parameter == model.parameters.end() || parameter->details->type != VariableType::enumeration) return {};
+  const std::string value = text.substr(equals + 1);
+  const NameTable names(model.parameters, [](const ModelData::Parameter& p) -> std::string_view { return p.name; });
+  const auto place = names.find(text.substr(0, equals));
+  if (!place || model.parameters[*place].details->type != VariableType::enumeration) return {};
+  const auto parameter = model.parameters.begin() + static_cast<std::ptrdiff_t>(*place);
+  const std::string& name = parameter->name;
   const std::vector<std::string>& literals = parameter->details->literals;
   const auto found = std::ranges::find(literals, value.substr(value.rfind('.') + 1));
   if (found != literals.end()) return std::pair(name, static_cast<double>(found - literals.begin() + 1));
@@ -156,7 +198,7 @@ ModelicaModel read(const ModelOptions& options) {
   }
   std::vector<std::pair<std::string, std::exception_ptr>> words;  // settings that may name a literal of the model
   for (const auto& text : options.settings) try {
-      o.parameters.push_back(parse_setting(text));
+      std::ranges::copy(parse_settings(text), std::back_inserter(o.parameters));
     } catch (const UsageError&) {
       words.emplace_back(text, std::current_exception());
     }

@@ -16,6 +16,9 @@ namespace saltus::cli {
 /// example otherwise.
 std::pair<std::string, double> parse_setting(const std::string& text, const std::string& option = "--set");
 
+/// The same for all elements of an array: "k={4,5,6}" sets k[1], k[2] and k[3].
+std::vector<std::pair<std::string, double>> parse_settings(const std::string& text);
+
 /// Checks that an argument names a file; the text for others says which file may be meant.
 CLI::Validator existing_model();
 

@@ -6,6 +6,7 @@
 #include <saltus/io/sensitivity_files.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cli/run.hpp"
@@ -20,7 +21,8 @@ RunSubject load_fmu(const ModelOptions& options, const std::optional<double>& st
         std::pair(options.unbalanced, "--unbalanced"), std::pair(options.scaling != Scaling::automatic, "--scaling")})
     if (given) throw UsageError(std::string(option) + " is for Modelica models; an FMU is taken as it is");
   ImportOptions o{.start = options.start, .stop = stop, .step = step};
-  for (const std::string& text : options.settings) o.values.push_back(parse_setting(text));
+  for (const std::string& text : options.settings)
+    std::ranges::copy(parse_settings(text), std::back_inserter(o.values));
   const auto fmu = import_fmu(options.file, o);
   RunSubject subject{.system = fmu,
                      .experiment = fmu->experiment(),

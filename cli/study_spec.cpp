@@ -40,12 +40,6 @@ std::vector<std::string> split_at(const std::string& text, char separator) {
   return parts;
 }
 
-/// "x(start)" is the start value of x, for which the name is enough.
-std::string varied_name(const std::string& text) {
-  constexpr std::string_view start = "(start)";
-  return text.ends_with(start) ? trimmed(std::string_view(text).substr(0, text.size() - start.size())) : text;
-}
-
 double number(const std::string& name, const std::string& text, const char* option) {
   return parse_setting(name + "=" + text, option).second;
 }
@@ -84,7 +78,7 @@ Axis parse_axis(const std::string& text) {
   };
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) refuse();
-  Axis axis{.name = varied_name(trimmed(text.substr(0, equals)))};
+  Axis axis{.name = trimmed(text.substr(0, equals))};
   std::vector<std::string> parts = split_at(text.substr(equals + 1), ':');
   if (parts.size() == 1) {
     axis.spacing = Spacing::list;
@@ -109,7 +103,7 @@ RandomValue parse_random(const std::string& text) {
   };
   const auto tilde = text.find('~'), open = text.find('(', tilde == std::string::npos ? 0 : tilde);
   if (tilde == std::string::npos || tilde == 0 || open == std::string::npos || !text.ends_with(")")) refuse();
-  RandomValue value{.name = varied_name(trimmed(text.substr(0, tilde)))};
+  RandomValue value{.name = trimmed(text.substr(0, tilde))};
   const std::string kind = trimmed(text.substr(tilde + 1, open - tilde - 1));
   if (kind == "uniform")
     value.distribution = Distribution::uniform;
@@ -134,7 +128,7 @@ MemberTable read_table(const std::string& file) {
   std::getline(in, line);
   for (std::string name : split_list(line)) {
     if (name.size() > 1 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
-    table.names.push_back(varied_name(name));
+    table.names.push_back(name);
   }
   if (table.names.size() == 1 && table.names.front().empty())
     throw UsageError("--table: '" + file + "' is empty; its first line names the columns");

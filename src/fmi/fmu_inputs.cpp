@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 
 #include <algorithm>
 
@@ -9,22 +10,20 @@ namespace saltus {
 
 GivenValues apply_values(FmuDescription& about, const std::vector<std::pair<std::string, double>>& values) {
   using Role = DescribedVariable::Role;
-  std::vector<std::string> names;
-  for (const DescribedVariable& v : about.variables)
-    if (v.has_start && v.role != Role::input) names.push_back(v.info.name);
+  std::vector<DescribedVariable*> settable;
+  for (DescribedVariable& v : about.variables)
+    if (v.has_start && v.role != Role::input) settable.push_back(&v);
+  const NameTable names(settable, [](const DescribedVariable* v) -> std::string_view { return v->info.name; });
   GivenValues given;
   for (const auto& [name, value] : values) {
-    const auto found = std::ranges::find_if(about.variables, [&](const auto& v) { return v.info.name == name; });
-    if (found == about.variables.end() || !found->has_start || found->role == Role::input) {
-      const std::string near = nearest_name(name, names);
-      throw UsageError(fmt::format("there is no parameter or start value '{}'{}", name,
-                                   near.empty() ? "" : "; did you mean '" + near + "'?"));
-    }
+    const auto place = names.find_settable(name);
+    if (!place) throw UsageError(fmt::format("there is no parameter or start value '{}'{}", name, names.hint(name)));
+    DescribedVariable* const found = settable[*place];
     if (found->role == Role::structural_parameter)
       throw UsageError(
           fmt::format("'{}' decides sizes in the FMU: it keeps its start value {}", name, found->info.start));
     found->info.start = value;
-    given.emplace_back(&*found, value);
+    given.emplace_back(found, value);
   }
   return given;
 }

@@ -1,6 +1,7 @@
 #include "hybrid/run_inputs.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -58,15 +59,13 @@ RunInputs::RunInputs(const HybridSystem& hybrid, const SimulateOptions& options,
 }
 
 RunInputs::Input& RunInputs::find(const std::string& name) {
-  const auto it = std::ranges::find_if(inputs_, [&](const Input& input) { return input.variable->name == name; });
-  if (it != inputs_.end()) return *it;
-  std::vector<std::string> names;
-  for (const Input& input : inputs_) names.push_back(input.variable->name);
-  const std::string near = nearest_name(name, names);
+  const NameTable names(inputs_, [](const Input& input) -> std::string_view { return input.variable->name; });
+  if (const auto place = names.find(name)) return inputs_[*place];
+  const std::string hint = names.hint(name);
   throw UsageError(fmt::format("'{}' is not an input of the model{}", name,
-                               names.empty()  ? ", which has none"
-                               : near.empty() ? "; the first one is '" + names.front() + "'"
-                                              : "; did you mean '" + near + "'?"));
+                               inputs_.empty() ? ", which has none"
+                               : hint.empty()  ? "; the first one is '" + inputs_.front().variable->name + "'"
+                                               : hint));
 }
 
 /// Throws UsageError for a value that the type of an input does not have.

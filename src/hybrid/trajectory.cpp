@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 #include <saltus/hybrid/trajectory.hpp>
 
 #include <algorithm>
@@ -86,13 +87,9 @@ const std::vector<VariableInfo>& Trajectory::variables() const {
 }
 
 std::size_t Trajectory::index(const std::string& name) const {
-  for (std::size_t k = 0; k < variables().size(); ++k)
-    if (variables()[k].name == name) return k;
-  std::vector<std::string> names;
-  for (const auto& v : variables()) names.push_back(v.name);
-  const std::string near = nearest_name(name, names);
-  throw UsageError("there is no variable '" + name + "' in the result" +
-                   (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  const NameTable names(variables(), [](const VariableInfo& v) -> std::string_view { return v.name; });
+  if (const auto place = names.find(name)) return *place;
+  throw UsageError("there is no variable '" + name + "' in the result" + names.hint(name));
 }
 
 Mode Trajectory::mode(const Segment& segment) const { return events_->modes().mode(segment.mode); }

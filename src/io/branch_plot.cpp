@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 #include <saltus/io/cycle_files.hpp>
 
 #include <algorithm>
@@ -29,13 +30,10 @@ double drawn_value(const BranchPoint& point, std::size_t variable, BranchValue v
 void write_branch_plot(const Branch& branch, const std::string& file, const BranchPlotOptions& options) {
   if (branch.points.empty()) throw UsageError("there is no branch to draw: " + branch.message);
   const std::string name = options.variable.empty() ? branch.variables.front() : options.variable;
-  const auto found = std::ranges::find(branch.variables, name);
-  if (found == branch.variables.end()) {
-    const std::string near = nearest_name(name, branch.variables);
-    throw UsageError(fmt::format("'{}' is no variable of the state of the cycle{}", name,
-                                 near.empty() ? "" : "; did you mean '" + near + "'?"));
-  }
-  const auto variable = static_cast<std::size_t>(found - branch.variables.begin());
+  const NameTable names(branch.variables);
+  const auto found = names.find(name);
+  if (!found) throw UsageError(fmt::format("'{}' is no variable of the state of the cycle{}", name, names.hint(name)));
+  const std::size_t variable = *found;
   const int height = options.size.height > 0 ? options.size.height : options.size.width * 2 / 3;
   std::string script = gnuplot_terminal(file, options.size.width, height, options.size.font);
   auto out = std::back_inserter(script);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 #include <saltus/io/input_file.hpp>
 
 #include <algorithm>
@@ -88,17 +90,14 @@ class InputFile {
 InputSignal read_input(const std::string& file, const std::string& name, InputSignal::Between between) {
   const InputFile source(file);
   const InputTable& table = source.table();
-  const auto found = std::ranges::find(table.names, name);
-  std::size_t place = static_cast<std::size_t>(found - table.names.begin());
-  if (found == table.names.end()) {
-    if (table.columns.size() != 1) {
-      const std::string near = nearest_name(name, table.names);
-      source.fail(fmt::format("it has {} columns beside the time, and none is called '{}'{}", table.columns.size(),
-                              name, near.empty() ? "" : "; did you mean '" + near + "'?"));
-    }
-    place = 0;
+  const NameTable names(table.names);
+  const auto place = names.find(name);
+  if (!place && table.columns.size() != 1) {
+    const std::string hint = names.hint(name);
+    source.fail(fmt::format("it has {} columns beside the time, and none is called '{}'{}", table.columns.size(), name,
+                            hint.empty() ? fmt::format("; they are {}", fmt::join(table.names, ", ")) : hint));
   }
-  return InputSignal::table(table.times, table.columns[place], between);
+  return InputSignal::table(table.times, table.columns[place.value_or(0)], between);
 }
 
 std::map<std::string, InputSignal> read_inputs(const std::string& file, const HybridSystem& system,

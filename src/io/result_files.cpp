@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/find_variables.hpp"
 #include "io/json_number.hpp"
 
 namespace saltus {
@@ -128,11 +129,7 @@ void add_sensitivity(Json& event, const SensitivityRecord& record, std::size_t k
 }  // namespace
 
 std::vector<std::size_t> select_variables(const Trajectory& run, const std::vector<std::string>& names) {
-  std::vector<std::size_t> columns;
-  for (const auto& name : names) columns.push_back(run.index(name));
-  if (names.empty())
-    for (std::size_t k = 0; k < run.variables().size(); ++k) columns.push_back(k);
-  return columns;
+  return find_variables(run.variables(), names);
 }
 
 CsvWriter::CsvWriter(std::ostream& out, const std::vector<ResultTable::Column>& columns, CsvHeader header) : out_(out) {

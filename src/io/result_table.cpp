@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 #include <saltus/io/result_files.hpp>
 #include <saltus/io/result_table.hpp>
 
@@ -8,6 +9,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "io/find_variables.hpp"
+
 namespace saltus {
 
 namespace {
@@ -16,17 +19,26 @@ constexpr double most_times = 1e8;
 
 constexpr std::size_t most_numbers = 1 << 20;  // that are read at a time
 
-std::size_t find_variable(const std::vector<VariableInfo>& variables, const std::string& name) {
-  const auto found = std::ranges::find(variables, name, &VariableInfo::name);
-  if (found != variables.end()) return static_cast<std::size_t>(found - variables.begin());
-  std::vector<std::string> names;
-  for (const VariableInfo& v : variables) names.push_back(v.name);
-  const std::string near = nearest_name(name, names);
-  throw UsageError(
-      fmt::format("there is no variable '{}'{}", name, near.empty() ? "" : "; did you mean '" + near + "'?"));
-}
-
 }  // namespace
+
+std::vector<std::size_t> find_variables(const std::vector<VariableInfo>& variables,
+                                        const std::vector<std::string>& wanted) {
+  std::vector<std::size_t> places;
+  if (wanted.empty())
+    for (std::size_t k = 0; k < variables.size(); ++k) places.push_back(k);
+  const NameTable names(variables, [](const VariableInfo& v) -> std::string_view { return v.name; });
+  std::vector<bool> taken(variables.size());
+  for (const std::string& text : wanted) {
+    const std::vector<std::size_t> found = names.find_all(text);
+    if (found.empty()) throw UsageError(fmt::format("there is no variable '{}'{}", text, names.hint(text)));
+    for (const std::size_t k : found)
+      if (!taken[k]) {
+        places.push_back(k);
+        taken[k] = true;
+      }
+  }
+  return places;
+}
 
 std::string type_text(const VariableDetails& variable) {
   std::string text(to_string(variable.type));
@@ -39,9 +51,7 @@ TableRows::TableRows(const std::vector<VariableInfo>& variables, const TableOpti
       start_(start),
       direction_(stop >= start ? 1.0 : -1.0),
       rounding_(1e-12 * std::max({std::abs(start), std::abs(stop), std::abs(stop - start)})) {
-  for (const std::string& name : options.variables) chosen_.push_back(static_cast<int>(find_variable(variables, name)));
-  if (options.variables.empty())
-    for (std::size_t k = 0; k < variables.size(); ++k) chosen_.push_back(static_cast<int>(k));
+  for (const std::size_t k : find_variables(variables, options.variables)) chosen_.push_back(static_cast<int>(k));
   if (!with_events_) {
     const double low = std::min(start, stop), high = std::max(start, stop);
     for (const double t : options.times)

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 #include <saltus/expr/print.hpp>
 #include <saltus/model/model.hpp>
 
@@ -316,15 +317,16 @@ void Model::start_in(const ExplicitMode& mode) {
 
 namespace {
 
-ModelData::Declared find(const ModelData& d, const std::string& name) {
+/// `settable`: "h.start" and "h(start)" mean h, too.
+ModelData::Declared find(const ModelData& d, const std::string& name, bool settable = false) {
   if (const auto it = d.names.find(name); it != d.names.end()) return it->second;
-  std::vector<std::string> names;
-  for (const auto& [known, place] : d.names)
-    if (place.kind != SymbolKind::discrete || !d.discretes[place.index].hidden) names.push_back(known);
-  std::sort(names.begin(), names.end());
-  const std::string near = nearest_name(name, names);
-  throw ModelError("'" + name + "' is not declared in model '" + d.name + "'" +
-                   (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  std::vector<std::string> known;
+  for (const auto& [candidate, place] : d.names)
+    if (place.kind != SymbolKind::discrete || !d.discretes[place.index].hidden) known.push_back(candidate);
+  std::sort(known.begin(), known.end());
+  const NameTable names(known);
+  if (const auto place = settable ? names.find_settable(name) : names.find(name)) return d.names.at(known[*place]);
+  throw ModelError("'" + name + "' is not declared in model '" + d.name + "'" + names.hint(name));
 }
 
 }  // namespace
@@ -347,7 +349,7 @@ void Model::set(const std::string& name, double value) {
       data_->arrays->arrays[place->first].set(place->second, value);
       return;
     }
-  const auto [kind, index] = find(*data_, name);
+  const auto [kind, index] = find(*data_, name, true);
   check_value("the value", name, value, {});
   data_->start_values.erase(name);
   if (kind == SymbolKind::variable)

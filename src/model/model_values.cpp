@@ -1,11 +1,13 @@
 #include "model/model_values.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 #include <saltus/expr/print.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "model/homotopy_share.hpp"
 
@@ -56,19 +58,22 @@ std::uint32_t ValueNames::find(const ModelValues& values, const std::string& nam
               [&](std::uint32_t a, std::uint32_t b) { return name_at(values, a) < name_at(values, b); });
   });
   const auto& places = order_->places;
-  const auto it = std::lower_bound(places.begin(), places.end(), name, [&](std::uint32_t place, const std::string& n) {
-    return name_at(values, place) < n;
-  });
-  if (!fixed_names_.empty())
-    if (const auto fixed = fixed_names_.find(name); fixed != fixed_names_.end())
+  const auto place_of = [&](const std::string& exact) -> std::optional<std::uint32_t> {
+    if (const auto fixed = fixed_names_.find(exact); fixed != fixed_names_.end())
       throw ModelError(
-          fmt::format("'{}' cannot be changed in the compiled model '{}': {}", name, model_name_, fixed->second));
-  if (it != places.end() && name_at(values, *it) == name) return *it;
-  std::vector<std::string> names;
-  for (const std::uint32_t place : places) names.push_back(name_at(values, place));
-  const std::string near = nearest_name(name, names);
-  throw ModelError(fmt::format("'{}' is not declared in model '{}'{}", name, model_name_,
-                               near.empty() ? "" : "; did you mean '" + near + "'?"));
+          fmt::format("'{}' cannot be changed in the compiled model '{}': {}", exact, model_name_, fixed->second));
+    const auto it =
+        std::lower_bound(places.begin(), places.end(), exact,
+                         [&](std::uint32_t place, const std::string& n) { return name_at(values, place) < n; });
+    if (it == places.end() || name_at(values, *it) != exact) return {};
+    return *it;
+  };
+  if (const auto exact = place_of(name)) return *exact;
+  const NameSpelling spelling = read_name(name);
+  if (spelling.of != NameSpelling::Of::derivative)
+    if (const auto meant = place_of(spelling.name)) return *meant;
+  const NameTable names(places, [&](std::uint32_t place) -> std::string_view { return name_at(values, place); });
+  throw ModelError(fmt::format("'{}' is not declared in model '{}'{}", name, model_name_, names.hint(name)));
 }
 
 void ValueNames::set_start(ModelValues& values, std::size_t observed, double value) const {
@@ -89,8 +94,9 @@ ModelValues ValueNames::changed(const ModelValues& before,
                                 std::span<const std::pair<std::string, double>> changes) const {
   ModelValues values = before;
   const std::size_t count = parameter_names_.size();
-  for (const auto& [name, value] : changes) {
-    const std::uint32_t place = find(before, name);
+  for (const auto& [text, value] : changes) {
+    const std::uint32_t place = find(before, text);
+    const std::string& name = name_at(before, place);
     if (place < count) {
       check_type(*parameter_details_[place], name, value);
       values.parameters[place] = value;

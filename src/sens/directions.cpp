@@ -1,6 +1,7 @@
 #include "sens/directions.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -31,68 +32,60 @@ Direction parameter_direction(const VariableInfo& parameter, int number) {
 }
 
 [[noreturn]] void refuse(const CompiledModel& model, const std::vector<VariableInfo>& all, const std::string& name) {
-  std::vector<std::string> names;
-  for (const VariableInfo& p : all) names.push_back(p.name);
-  for (const VariableInfo& v : model.observed())
-    if (v.name == name)
-      throw UsageError(
-          fmt::format("'{}' is a variable; by its start value a run is differentiated as '{}.start'", name, name));
   try {
     model.with_values({{name, 0.0}});  // says why, if the value was used to write the model
   } catch (const ModelError& error) {
     throw UsageError(fmt::format("a run cannot be differentiated by '{}': {}", name, error.what()));
   }
-  const std::string near = nearest_name(name, names);
-  throw UsageError(fmt::format("there is no parameter '{}' by which the run could be differentiated{}", name,
-                               near.empty() ? "" : "; did you mean '" + near + "'?"));
+  const NameTable names(all, [](const VariableInfo& p) -> std::string_view { return p.name; });
+  throw UsageError(
+      fmt::format("there is no parameter '{}' by which the run could be differentiated{}", name, names.hint(name)));
 }
 
-Direction start_direction(const CompiledModel& model, const std::string& name, const std::string& of) {
-  const std::vector<VariableInfo>& all = model.observed();
+/// The derivative by the start value of an observed variable, which is called "x.start" here.
+Direction start_direction(const CompiledModel& model, std::size_t k) {
+  const VariableInfo& variable = model.observed()[k];
   const std::vector<int>& places = ModelAccess::places(model);
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (all[k].name != of) continue;
-    require_real(name, *all[k].details);
-    Direction direction{.info = {name, scale_of(all[k].start)}};
-    if (k >= places.size())
-      direction.discrete = ModelAccess::observed_discretes(model)[k - places.size()];
-    else
-      direction.variable = places[k];
-    if (direction.discrete < 0 && direction.variable < 0)
-      throw UsageError(
-          fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it", name, of));
-    return direction;
-  }
-  std::vector<std::string> names;
-  for (const VariableInfo& v : all) names.push_back(v.name);
-  const std::string near = nearest_name(of, names);
-  throw UsageError(fmt::format("there is no variable '{}', whose start value '{}' would be{}", of, name,
-                               near.empty() ? "" : "; did you mean '" + near + ".start'?"));
+  const std::string name = variable.name + ".start";
+  require_real(name, *variable.details);
+  Direction direction{.info = {name, scale_of(variable.start)}};
+  if (k >= places.size())
+    direction.discrete = ModelAccess::observed_discretes(model)[k - places.size()];
+  else
+    direction.variable = places[k];
+  if (direction.discrete < 0 && direction.variable < 0)
+    throw UsageError(fmt::format("'{}' is a guess: the equations determine '{}', and the run does not depend on it",
+                                 name, variable.name));
+  return direction;
 }
 
 }  // namespace
 
 std::vector<Direction> find_directions(const CompiledModel& model, const std::vector<std::string>& names) {
-  static const std::string ending = ".start";
   std::vector<Direction> result;
   std::set<std::string> seen;
-  std::unordered_map<std::string_view, int> numbers;
   const std::vector<VariableInfo> parameters = model.parameter_info();
-  for (const VariableInfo& p : parameters) numbers.emplace(p.name, static_cast<int>(numbers.size()));
-  for (const std::string& name : names) {
-    if (!seen.insert(name).second) throw UsageError(fmt::format("'{}' is named twice among the sensitivities", name));
-    const auto found = numbers.find(name);
-    if (found != numbers.end() && ModelAccess::leave_out(model)[static_cast<std::size_t>(found->second)])
-      throw UsageError(
-          fmt::format("a run cannot be differentiated by '{}' here: with these values a factor of a derivative is zero "
-                      "for all values of the variables, and the equations do without it; give '{}' another value",
-                      name, name));
-    if (found != numbers.end())
-      result.push_back(parameter_direction(parameters[static_cast<std::size_t>(found->second)], found->second));
-    else if (name.size() > ending.size() && name.ends_with(ending))
-      result.push_back(start_direction(model, name, name.substr(0, name.size() - ending.size())));
-    else
-      refuse(model, parameters, name);
+  const auto name_of = [](const VariableInfo& v) -> std::string_view { return v.name; };
+  const NameTable known(parameters, name_of), variables(model.observed(), name_of);
+  for (const std::string& text : names) {
+    if (const auto parameter = known.find(text)) {
+      const std::string& name = parameters[*parameter].name;
+      if (ModelAccess::leave_out(model)[*parameter])
+        throw UsageError(fmt::format(
+            "a run cannot be differentiated by '{}' here: with these values a factor of a derivative is zero for all "
+            "values of the variables, and the equations do without it; give '{}' another value",
+            name, name));
+      result.push_back(parameter_direction(parameters[*parameter], static_cast<int>(*parameter)));
+    } else if (const auto variable = variables.find_settable(text)) {
+      result.push_back(start_direction(model, *variable));
+    } else if (const NameSpelling spelling = read_name(text); spelling.of == NameSpelling::Of::start) {
+      throw UsageError(fmt::format("there is no variable '{}', whose start value '{}' would be{}", spelling.name, text,
+                                   variables.hint(text)));
+    } else {
+      refuse(model, parameters, text);
+    }
+    if (!seen.insert(result.back().info.name).second)
+      throw UsageError(fmt::format("'{}' is named twice among the sensitivities", text));
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #include "sens/fit_problem.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 #include <saltus/sens/sensitivities.hpp>
 
 #include <algorithm>
@@ -94,14 +95,11 @@ double FitProblem::sigma_of(const std::vector<double>& sigma, std::size_t k, std
 
 void FitProblem::add_series(const FitSeries& series) {
   const std::vector<VariableInfo>& observed = model_.observed();
-  const auto found = std::ranges::find(observed, series.variable, &VariableInfo::name);
-  if (found == observed.end()) {
-    std::vector<std::string> names;
-    for (const VariableInfo& v : observed) names.push_back(v.name);
-    const std::string near = nearest_name(series.variable, names);
+  const NameTable names(observed, [](const VariableInfo& v) -> std::string_view { return v.name; });
+  const auto found = names.find(series.variable);
+  if (!found)
     throw UsageError(fmt::format("there is no variable '{}' in the model to compare with{}", series.variable,
-                                 near.empty() ? "" : "; did you mean '" + near + "'?"));
-  }
+                                 names.hint(series.variable)));
   if (series.times.size() != series.values.size())
     throw UsageError(
         fmt::format("'{}' has {} times and {} values", series.variable, series.times.size(), series.values.size()));
@@ -114,7 +112,7 @@ void FitProblem::add_series(const FitSeries& series) {
     if (!std::isfinite(series.values[k]))
       throw UsageError(fmt::format("the value of '{}' at t = {} is not finite", label, series.times[k]));
     targets_.push_back({.label = label,
-                        .variable = static_cast<std::size_t>(found - observed.begin()),
+                        .variable = *found,
                         .t = series.times[k],
                         .measured = series.values[k],
                         .sigma = sigma_of(series.sigma, k, series.values.size(), label)});

@@ -1,6 +1,7 @@
 #include "sens/observed.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 #include <saltus/expr/derivative.hpp>
 
 #include <map>
@@ -59,10 +60,9 @@ Expr function_of_mode(const Expr& f, const CompiledModel& model, const Mode& mod
       }
       const auto it = known.find(symbol.name);
       if (symbol.kind == SymbolKind::derivative || it == known.end()) {
-        const std::string near = nearest_name(symbol.name, names);
         throw UsageError(
             fmt::format("a functional reads '{}', which is neither a variable nor a parameter of the model{}",
-                        symbol.name, near.empty() ? "" : "; did you mean '" + near + "'?"));
+                        symbol.name, NameTable(names).hint(symbol.name)));
       }
       done[id] = it->second.in(to);
     } else if (node.op == Op::external) {

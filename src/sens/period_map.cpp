@@ -1,6 +1,7 @@
 #include "sens/period_map.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 #include <saltus/hybrid/simulate.hpp>
 
 #include <algorithm>
@@ -26,13 +27,12 @@ PeriodMap::PeriodMap(const CompiledModel& model, const CycleOptions& options, st
   variables_ = state.names;
   places_ = state.places;
   if (!options.section.first.empty()) {
-    const auto found = std::ranges::find(variables_, options.section.first);
-    if (found == variables_.end()) {
-      const std::string near = nearest_name(options.section.first, variables_);
+    const NameTable names(variables_);
+    const auto found = names.find(options.section.first);
+    if (!found)
       throw UsageError(fmt::format("the section needs a variable of the state, and '{}' is none{}",
-                                   options.section.first, near.empty() ? "" : "; did you mean '" + near + "'?"));
-    }
-    section_ = static_cast<int>(found - variables_.begin());
+                                   options.section.first, names.hint(options.section.first)));
+    section_ = static_cast<int>(*found);
   }
   if (options.period_of.empty()) return;
   const auto parameters = model_->parameters();

@@ -1,6 +1,7 @@
 #include "sens/sensitivity_run.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/names.hpp>
 
 #include <algorithm>
 
@@ -19,11 +20,13 @@ std::string_view to_string(Smoothness smoothness) {
 }
 
 std::size_t SensitivityRun::Impl::direction(const std::string& parameter) const {
-  const auto it = std::ranges::find(parameters, parameter);
-  if (it != parameters.end()) return static_cast<std::size_t>(it - parameters.begin());
-  const std::string near = nearest_name(parameter, parameters);
-  throw UsageError(fmt::format("the run has not been differentiated by '{}'{}", parameter,
-                               near.empty() ? "" : "; did you mean '" + near + "'?"));
+  const NameTable names(parameters);
+  const NameSpelling spelling = read_name(parameter);
+  auto place = names.find(parameter);
+  if (!place && spelling.of != NameSpelling::Of::derivative) place = names.find(spelling.name + ".start");
+  if (!place)
+    throw UsageError(fmt::format("the run has not been differentiated by '{}'{}", parameter, names.hint(parameter)));
+  return *place;
 }
 
 std::vector<double> SensitivityRun::Impl::read(double t, const std::string& parameter, bool right) const {

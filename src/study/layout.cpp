@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 #include <saltus/expr/print.hpp>
 
 #include <algorithm>
@@ -13,13 +14,11 @@ namespace {
 
 std::size_t observed_index(const CompiledModel& model, const std::string& name, const std::string& what) {
   const auto& observed = model.observed();
-  const auto found = std::ranges::find(observed, name, &VariableInfo::name);
-  if (found != observed.end()) return static_cast<std::size_t>(found - observed.begin());
-  std::vector<std::string> names;
-  for (const VariableInfo& v : observed) names.push_back(v.name);
-  const std::string near = nearest_name(name, names);
+  const NameTable names(observed, [](const VariableInfo& v) -> std::string_view { return v.name; });
+  if (const auto place = names.find(name)) return *place;
+  const std::string hint = names.hint(name);
   throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", what, name,
-                               near.empty() ? "; saltus check lists the variables" : "; did you mean '" + near + "'?"));
+                               hint.empty() ? "; saltus check lists the variables" : hint));
 }
 
 void check_sampling(const StudyPlan& plan) {

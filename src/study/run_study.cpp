@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 #include <saltus/study/run_study.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 
+#include "study/layout.hpp"
 #include "study/store.hpp"
 
 namespace saltus {
@@ -18,15 +20,14 @@ struct StudyResult::Impl {
 
   std::size_t place(const std::string& name) const {
     const auto& arrays = identity.arrays;
-    const auto found = std::ranges::find(arrays, name, &StudyArray::name);
-    if (found != arrays.end()) return static_cast<std::size_t>(found - arrays.begin());
-    std::vector<std::string> names;
-    for (const StudyArray& array : arrays) names.push_back(array.name);
-    const std::string near = nearest_name(name, names);
+    const NameTable names(arrays, [](const StudyArray& array) -> std::string_view { return array.name; });
+    if (const auto place = names.find(name)) return *place;
+    if (const NameSpelling spelling = read_name(name); spelling.of == NameSpelling::Of::start)
+      if (const auto place = names.find(spelling.name + start_suffix)) return *place;
     std::string all;
-    for (const std::string& one : names) all += (all.empty() ? "'" : ", '") + one + "'";
-    throw UsageError("there is no result '" + name + "' in the study" +
-                     (near.empty() ? "; there are " + all : "; did you mean '" + near + "'?"));
+    for (const StudyArray& array : arrays) all += (all.empty() ? "'" : ", '") + array.name + "'";
+    const std::string hint = names.hint(name);
+    throw UsageError("there is no result '" + name + "' in the study" + (hint.empty() ? "; there are " + all : hint));
   }
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 #include <saltus/study/study.hpp>
 
 #include <algorithm>
@@ -54,6 +55,30 @@ void count_crossings(Model& model, const BoolExpr& condition, const std::string&
   model.when(condition).assign(counter, model.pre(counter) + 1.0);
 }
 
+/// The plan with what it varies under the names of the model: "h.start" and "h(start)" are h. Values may be wrong for
+/// single members; names are for all.
+StudyPlan with_names_of(const ModelData& data, StudyPlan plan) {
+  std::vector<std::string> known;
+  for (const auto& [name, declared] : data.names) known.push_back(name);
+  std::ranges::sort(known);
+  const NameTable names(known);
+  const auto replace = [&](std::string& name) {
+    const auto fixed = data.fixed_names.find(read_name(name).name);
+    if (fixed != data.fixed_names.end())
+      throw UsageError("'" + fixed->first + "' cannot vary in a study: " + fixed->second);
+    const auto place = names.find_settable(name);
+    const std::string hint = names.hint(name);
+    if (!place)
+      throw UsageError("there is no parameter or variable '" + name + "' in the model" +
+                       (hint.empty() ? "; saltus check lists them" : hint));
+    name = known[*place];
+  };
+  std::ranges::for_each(plan.table.names, replace);
+  for (Axis& axis : plan.axes) replace(axis.name);
+  for (RandomValue& value : plan.random) replace(value.name);
+  return plan;
+}
+
 struct Study::Impl {
   StudyPlan plan;
   CompiledModel model;
@@ -64,7 +89,7 @@ struct Study::Impl {
   std::vector<std::pair<std::string, std::size_t>> followed;
 
   Impl(const Model& source, StudyPlan p)
-      : plan(std::move(p)),
+      : plan(with_names_of(source.data(), std::move(p))),
         model(source),
         layout(make_layout(plan, source, model)),
         members(member_count(plan)),
@@ -74,23 +99,7 @@ struct Study::Impl {
                                    plan.simulate.stop, plan.simulate.start));
     if (!(plan.period_tolerance > 0.0)) throw UsageError("period_tolerance must be positive");
     if (!(plan.member_seconds > 0.0)) throw UsageError("member_seconds must be positive");
-    check_varied(source.data());
     if (plan.follow != Follow::none) find_followed(source.data());
-  }
-
-  /// Values may be wrong for single members; names are for all.
-  void check_varied(const ModelData& data) const {
-    std::vector<std::string> names;
-    for (const auto& [name, declared] : data.names) names.push_back(name);
-    std::ranges::sort(names);
-    for (const std::string& name : varied_names(plan)) {
-      if (const auto fixed = data.fixed_names.find(name); fixed != data.fixed_names.end())
-        throw UsageError("'" + name + "' cannot vary in a study: " + fixed->second);
-      if (data.names.contains(name)) continue;
-      const std::string near = nearest_name(name, names);
-      throw UsageError("there is no parameter or variable '" + name + "' in the model" +
-                       (near.empty() ? "; saltus check lists them" : "; did you mean '" + near + "'?"));
-    }
   }
 
   void find_followed(const ModelData& data) {

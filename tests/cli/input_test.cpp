@@ -93,7 +93,7 @@ TEST_F(InputTest, RefusesWithTheLine) {
       {"time,u\n0,1\n1\n", "line 3: there are 1 fields instead of 2"},
       {"time,u\n", "no rows"},
       {"", "no rows"},
-      {"time,v,w\n0,1,1\n", "none is called 'u'"}};
+      {"time,v,w\n0,1,1\n", "none is called 'u'; they are v, w"}};
   for (const auto& [text, message] : cases) {
     EXPECT_EQ(run({"--input", "u=" + file("a.csv", text)}), ExitCode::usage) << text;
     EXPECT_NE(err.find(message), std::string::npos) << err;

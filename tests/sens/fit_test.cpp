@@ -443,7 +443,6 @@ TEST(Fit, SaysWhatIsWrongWithDataAndNames) {
   data.series.push_back({.variable = "y", .times = {0, 1}, .values = {1, 3}});
   expect_refused(data, {}, "at least one parameter");
   expect_refused(data, {{"c"}}, "'c' is not declared");
-  expect_refused(data, {{"y"}}, "'y.start'");
   expect_refused(data, {{"a", 5.0, 0.0, 1.0}}, "the guess 5 of 'a' lies outside of its bounds, 0 and 1");
   expect_refused(data, {{"a", 0.0, 1.0, -1.0}}, "the bounds of 'a'");
   expect_refused(data, {{"a"}, {"a"}}, "'a' is named twice");

@@ -1,5 +1,7 @@
 #include "modelica/flatten/flattener.hpp"
 
+#include <saltus/base/names.hpp>
+
 #include "modelica/flatten/loop_reader.hpp"
 
 #include <cmath>
@@ -14,7 +16,7 @@ Flattener::Flattener(ScopeTree& scopes, const std::vector<const SourceText*>& so
       limits_(limits),
       structural_(structural),
       diagnostics_(diagnostics) {
-  for (const auto& [name, value] : options_.parameters) overrides_[name] = value;
+  for (const auto& [name, value] : options_.parameters) overrides_[without_blanks(name)] = value;
 }
 
 void Flattener::report(const Fault& fault) {

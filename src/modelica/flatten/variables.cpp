@@ -1,5 +1,6 @@
 // Values of parameters, attributes, and the symbols of variables.
 #include <saltus/base/error.hpp>
+#include <saltus/base/names.hpp>
 #include <saltus/expr/derivative.hpp>
 #include <saltus/expr/print.hpp>
 
@@ -476,22 +477,29 @@ void Flattener::declare_all(Instance& instance) {
 }
 
 void Flattener::apply_overrides() {
-  for (const auto& [name, value] : options_.parameters) {
-    if (overrides_used_.contains(name)) continue;
-    const auto& names = model_->data().names;
-    if (const auto it = names.find(name); it != names.end()) {
+  std::vector<std::string> known;
+  for (const auto& [candidate, declared] : model_->data().names) known.push_back(candidate);
+  std::sort(known.begin(), known.end());
+  const NameTable names(known);
+  for (const auto& [text, value] : options_.parameters) {
+    const NameSpelling spelling = read_name(text);
+    if (overrides_used_.contains(without_blanks(text))) continue;
+    std::vector<std::size_t> places;
+    if (const auto one = names.find_settable(text))
+      places = {*one};
+    else if (spelling.of != NameSpelling::Of::derivative)
+      places = names.find_all(spelling.name);
+    if (places.empty() && has_kept_loops()) throw NotKept{};  // the elements of arrays have no names of their own there
+    for (const std::size_t k : places)
       attempt([&] {
-        if (const Component* component = component_of(model_->symbol(name))) check_override(*component, name, value);
-        if (std::isfinite(value)) model_->set(name, value);
+        if (const Component* component = component_of(model_->symbol(known[k])))
+          check_override(*component, known[k], value);
+        if (std::isfinite(value)) model_->set(known[k], value);
       });
-      continue;
-    }
-    std::vector<std::string> known;
-    for (const auto& [candidate, declared] : names) known.push_back(candidate);
-    std::sort(known.begin(), known.end());
-    const std::string near = did_you_mean(name, known);
-    report({top_->cls->definition->name.where, "the model has no parameter " + in_quotes(name) + " to set",
-            near.empty() ? "saltus check lists the parameters" : near});
+    if (!places.empty()) continue;
+    const std::string near = names.hint(text);
+    report({top_->cls->definition->name.where, "the model has no parameter " + in_quotes(text) + " to set",
+            near.empty() ? "saltus check lists the parameters" : near.substr(2)});
   }
 }
 

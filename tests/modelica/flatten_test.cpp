@@ -49,6 +49,25 @@ TEST(Flatten, TheExperimentAnnotationIsRead) {
   EXPECT_EQ(m.experiment.interval, 0.5);
 }
 
+TEST(Flatten, ExperimentsOfOtherToolsAreRead) {
+  const auto m = load_text(
+      "model M\n  Real x;\nequation\n  der(x) = 1;\n  annotation(experiment(MMO_Solver = LIQSS2, StopTime = 3, "
+      "Tolerance = {1e-3, 1e-5}, Algorithm = \"Dassl\", NumberOfIntervals = 500));\nend M;\n");
+  EXPECT_EQ(m.experiment.stop, 3.0);
+  EXPECT_EQ(m.experiment.tolerance, 1e-3);
+  EXPECT_TRUE(m.notes.empty());
+}
+
+TEST(Flatten, ATypingErrorInAnExperimentIsAWarningWithASuggestion) {
+  const auto m = load_text(
+      "model M\n  Real x;\nequation\n  der(x) = 1;\n  annotation(experiment(StopTim = 3));\nend M;\n");
+  EXPECT_EQ(m.experiment.stop, std::nullopt);
+  ASSERT_EQ(m.notes.size(), 1u);
+  EXPECT_EQ(m.notes.front().severity, Severity::warning);
+  EXPECT_EQ(m.notes.front().where.line, 5);
+  EXPECT_EQ(m.notes.front().hint, "did you mean 'StopTime'?");
+}
+
 TEST(Flatten, TheLastModelOfAFileIsTakenUnlessAnotherIsNamed) {
   constexpr auto text =
       "model A Real x = 1; end A;\npackage P\n  model B Real y = 2; end B;\nend P;\n"

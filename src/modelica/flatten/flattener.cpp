@@ -84,6 +84,16 @@ bool Flattener::run(const ClassScope* cls) {
   return true;
 }
 
+namespace {
+
+/// The first element of {a, b}, as QSS solvers write a tolerance for each variable; other expressions as they are.
+ExprPtr first_of(ExprPtr expression) {
+  const auto* array = expression->as<ArrayConstructor>();
+  return array && array->iterators.empty() && !array->elements.empty() ? array->elements.front() : expression;
+}
+
+}  // namespace
+
 Experiment Flattener::experiment(const ClassScope* cls) {
   Experiment result;
   const Modification* annotation = cls->definition->description.annotation;
@@ -97,9 +107,14 @@ Experiment Flattener::experiment(const ClassScope* cls) {
                                    : name == "Tolerance" ? &result.tolerance
                                    : name == "Interval"  ? &result.interval
                                                          : nullptr;
-    if (!place) continue;
+    if (!place) {  // vendors have names of their own here; what is near to a known one is a typing error
+      const std::string near = did_you_mean(name, {"StartTime", "StopTime", "Tolerance", "Interval"});
+      if (top_ && !near.empty())
+        warn(argument.name.where, "the experiment annotation has no " + in_quotes(name) + "; it is ignored", near);
+      continue;
+    }
     attempt([&] {
-      const ExprPtr expression = argument.modification->value;
+      const ExprPtr expression = first_of(argument.modification->value);
       const Context context{top_, cls};
       *place = parameter_value(eval_real(expression, context));
     });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <saltus/base/atomic_file.hpp>
+#include <saltus/hybrid/event_text.hpp>
 #include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
@@ -96,7 +97,7 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
       out << fmt::format("{:>5}  … {} more events; --events N shows more, --json writes all\n", "", tail - head);
     ++k;
     if (k > head && k <= tail) return;
-    const std::string text = e.describe();
+    const std::string text = event_text(e, run.variables());
     const std::string kind(to_string(e.kind));
     const std::string rest = text.size() > kind.size() + 2 ? text.substr(kind.size() + 2) : "";  // after ": " or "; "
     out << fmt::format("{:>5}  {:>18.12g}  {:<12} {}\n", k, e.t, kind, rest);
@@ -105,11 +106,16 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
 
 namespace {
 
+/// "1 event", "7 events".
+std::string counted(std::int64_t count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
 /// Counters that only some runs have: "12 sliding steps, 40 guard evaluations, ".
 std::string event_counters(const RunStatistics& s) {
   std::string text;
-  if (s.sliding_steps > 0) text += fmt::format("{} sliding steps, ", s.sliding_steps);
-  if (s.guard_evaluations > 0) text += fmt::format("{} guard evaluations, ", s.guard_evaluations);
+  if (s.sliding_steps > 0) text += counted(s.sliding_steps, "sliding step") + ", ";
+  if (s.guard_evaluations > 0) text += counted(s.guard_evaluations, "guard evaluation") + ", ";
   return text;
 }
 
@@ -128,9 +134,9 @@ void print_summary(std::ostream& out, const Trajectory& run) {
                        run.variables()[k].details->unit.empty() ? "" : " " + run.variables()[k].details->unit);
   if (final.size() > most)
     out << fmt::format("  … {} more variables; --csv or --json writes all\n", final.size() - most);
-  out << fmt::format("{}{}{} steps, {} rejected, {} evaluations, {} events, {}{:.3g} s\n", s.method,
-                     s.method.empty() ? "" : ": ", s.steps, s.rejected, s.evaluations, s.events, event_counters(s),
-                     s.seconds);
+  out << fmt::format("{}{}{}, {} rejected, {}, {}, {}{:.3g} s\n", s.method, s.method.empty() ? "" : ": ",
+                     counted(s.steps, "step"), s.rejected, counted(s.evaluations, "evaluation"),
+                     counted(s.events, "event"), event_counters(s), s.seconds);
 }
 
 namespace {

@@ -28,7 +28,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUMBER = re.compile(r"-?\b[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?\b")
 DIGITS = re.compile(r"(?<![\w.])[-−]?[0-9]+\.[0-9]{5,}(?!\w)")
-COUNT = re.compile(r"\b([0-9]+) (steps|evaluations|events)\b")
+COUNT = re.compile(r"\b([0-9]+) (step|evaluation|event)s?\b")
 MODEL = re.compile(r"\s*(?:model|package|block|class)\s+(\w+).*\bend \1;\s*\Z", re.S)
 MAIN = re.compile(r"\bint main\(\)")
 

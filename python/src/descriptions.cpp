@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 #include <saltus/base/error.hpp>
+#include <saltus/hybrid/event_text.hpp>
 
 #include <string>
 
@@ -38,7 +39,7 @@ py::dict describe(const Event& e, const std::vector<VariableInfo>& variables) {
   d["before"] = named(e.before, variables);
   d["after"] = named(e.after, variables);
   d["message"] = e.message;
-  d["text"] = e.describe();
+  d["text"] = event_text(e, variables);
   return d;
 }
 

@@ -72,12 +72,39 @@ class Printer {
     return op == Op::positive || op == Op::nonnegative || op == Op::live_positive || op == Op::live_nonnegative;
   }
 
-  void write_relation(NodeId g, const char* symbol, int depth) {
+  /// Whether a variable or the time occurs in an expression, as far as a few nodes show.
+  bool moves(NodeId id, int& budget) const {
+    if (--budget < 0) return true;
+    const Node& n = graph_.node(id);
+    if (n.op == Op::constant) return false;
+    if (n.op == Op::symbol) {
+      const SymbolKind kind = graph_.symbol_of(id).kind;
+      return kind == SymbolKind::variable || kind == SymbolKind::derivative || kind == SymbolKind::time;
+    }
+    if (n.op == Op::external) return true;
+    const NodeId operands[] = {n.a, n.b, n.c};
+    for (int k = 0; k < operand_count(n.op); ++k)
+      if (moves(operands[k], budget)) return true;
+    return false;
+  }
+
+  /// What moves stands first, as people write it: "T < T_high", not "T_high > T".
+  bool moves_only_on_the_right(const Node& difference) const {
+    int left = 100, right = 100;
+    return !moves(difference.a, left) && moves(difference.b, right) && right >= 0;
+  }
+
+  static std::string_view mirrored(std::string_view symbol) {
+    return symbol == " > " ? " < " : symbol == " >= " ? " <= " : symbol == " < " ? " > " : " >= ";
+  }
+
+  void write_relation(NodeId g, std::string_view symbol, int depth) {
     const Node& n = graph_.node(g);
     if (n.op == Op::sub) {
-      write(n.a, level_sum, depth);
-      text_ += symbol;
-      write(n.b, level_sum, depth);
+      const bool swap = moves_only_on_the_right(n);
+      write(swap ? n.b : n.a, level_sum, depth);
+      text_ += swap ? mirrored(symbol) : symbol;
+      write(swap ? n.a : n.b, level_sum, depth);
     } else {
       write(g, level_sum, depth);
       text_ += symbol;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <saltus/base/names.hpp>
+#include <saltus/hybrid/event_text.hpp>
 #include <saltus/hybrid/trajectory.hpp>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ std::string_view to_string(JumpCause cause) {
 std::string Event::describe() const {
   std::string text(to_string(kind));
   for (std::size_t k = 0; k < guards.size(); ++k)
-    text += fmt::format("{} {} {}", k == 0 ? ":" : ",", guards[k], direction[k] > 0 ? "(rising)" : direction[k] < 0 ? "(falling)" : "(touching)");
+    text += (k == 0 ? ": " : ", ") + guard_change(guards[k], direction[k]);
   for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
   for (std::size_t k = 0; k < surfaces.size(); ++k)
     text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);

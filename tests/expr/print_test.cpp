@@ -38,6 +38,20 @@ TEST_F(PrintTest, RelationsReadAsWritten) {
   EXPECT_EQ(to_string(x == y + 1.0), "x = y + 1");
 }
 
+TEST_F(PrintTest, WhatMovesStandsFirstInARelation) {
+  const Expr limit{graph, graph->symbol("limit", SymbolKind::parameter)}, t{graph, graph->symbol("t", SymbolKind::time)},
+      count{graph, graph->symbol("count", SymbolKind::discrete)};
+  EXPECT_EQ(to_string(limit > x), "x < limit");
+  EXPECT_EQ(to_string(limit >= x), "x <= limit");
+  EXPECT_EQ(to_string(!(limit > x)), "x >= limit");
+  EXPECT_EQ(to_string(!(limit >= x)), "x > limit");
+  EXPECT_EQ(to_string(limit > 2.0 * y * y), "2*y*y < limit");
+  EXPECT_EQ(to_string(count > t), "t < count");
+  EXPECT_EQ(to_string(x > limit), "x > limit");
+  EXPECT_EQ(to_string(limit > count), "limit > count");  // neither moves
+  EXPECT_EQ(to_string(x > t), "x > t");                  // both do
+}
+
 TEST_F(PrintTest, LongTextIsCut) {
   Expr e = x;
   for (int k = 0; k < 100000; ++k) e = sin(e) + y;

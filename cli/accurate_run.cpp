@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cli/method_option.hpp"
 #include "cli/study_spec.hpp"
 
 namespace saltus::cli {
@@ -28,9 +29,7 @@ void AccurateRunOptions::add_run(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->type_name("A")
       ->group(group);
-  std::vector<std::string> names;
-  for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
-  app.add_option("--method", method, method_summary())->check(CLI::IsMember(names))->type_name("M")->group(group);
+  add_method_option(app, method, group);
   app.add_option("--max-step", max_step, "Largest step")->type_name("H")->group(group);
 }
 

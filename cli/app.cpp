@@ -10,6 +10,8 @@
 #include <new>
 #include <sstream>
 
+#include "cli/habits.hpp"
+
 namespace saltus::cli {
 namespace {
 
@@ -85,8 +87,7 @@ void take_one_value_each(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) take_one_value_each(*command);
 }
 
-ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
-                  const Streams& streams) {
+ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::string>& given, const Streams& streams) {
   CLI::App app(description, "saltus");
   app.set_version_flag("--version", fmt::format("saltus {}", build_info()), "Print the version and exit");
   app.footer(examples);
@@ -94,6 +95,7 @@ ExitCode dispatch(const std::vector<Command>& commands, const std::vector<std::s
   std::map<std::string, Action> actions;
   for (const Command& command : commands) actions[command.name] = command.add(app);
   take_one_value_each(app);
+  const std::vector<std::string> arguments = in_our_spelling(app, given);
 
   try {
     // CLI11 takes the arguments as a stack, last one first.

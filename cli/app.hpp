@@ -24,6 +24,7 @@ enum class ExitCode : int {
 struct Streams {
   std::ostream& out;
   std::ostream& err;
+  bool terminal = false;  ///< `out` is a terminal: a person reads it
 };
 
 /// What a subcommand does once its options are parsed. Wrong models and wrong use are reported by throwing

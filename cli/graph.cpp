@@ -17,6 +17,7 @@
 
 #include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
+#include "cli/method_option.hpp"
 #include "cli/progress.hpp"
 
 namespace saltus::cli {
@@ -202,9 +203,7 @@ Command graph_command() {
             app.add_option("--rtol", o->rtol, "Relative tolerance (default: experiment annotation, or 1e-6)")
                 ->type_name("R");
             app.add_option("--atol", o->atol, "Absolute tolerance (default: as rtol)")->type_name("A");
-            std::vector<std::string> names;
-            for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
-            app.add_option("--method", o->method, method_summary())->check(CLI::IsMember(names))->type_name("M");
+            add_method_option(app, o->method);
             app.add_option("--nodes", o->nodes, "Most nodes of the drawing (default: 40)")
                 ->check(CLI::Range(2, 100000000))
                 ->type_name("N");

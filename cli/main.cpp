@@ -1,5 +1,7 @@
 // saltus: the command line program. A subcommand is a file of its own beside this one, a line in `commands` and one in
 // commands.hpp.
+#include <unistd.h>
+
 #include <iostream>
 
 #include "cli/app.hpp"
@@ -13,5 +15,6 @@ int main(int argc, char** argv) {
       sweep_command(),    basin_command(),    bifurcation_command(), poincare_command(), study_command(),
       export_command(),   fmu_command(),      new_model_command(),   explain_command(),  completion_command()};
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return static_cast<int>(run_app(commands, arguments, {.out = std::cout, .err = std::cerr}));
+  const Streams streams{.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) != 0};
+  return static_cast<int>(run_app(commands, arguments, streams));
 }

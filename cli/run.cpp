@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/hybrid/event_text.hpp>
+#include <saltus/base/names.hpp>
 #include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
@@ -29,42 +30,17 @@
 #include "cli/given_tolerances.hpp"
 #include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
+#include "cli/method_option.hpp"
 #include "cli/open_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_parts.hpp"
+#include "cli/run_options.hpp"
 #include "cli/run_subject.hpp"
 #include "cli/step_log.hpp"
 
 namespace saltus::cli {
 
 namespace {
-
-struct RunOptions {
-  ModelOptions source;
-  bool allow_code = false;
-  InputOptions inputs;
-  std::optional<double> stop, max_step, initial_step;
-  std::vector<std::string> rtol, atol;
-  int max_order = 0;
-  std::optional<std::int64_t> max_steps, max_events;
-  std::optional<int> max_mode_changes;
-  std::optional<double> shortest_interval;
-  std::string method = "auto";
-  std::vector<std::string> mode_methods;
-  int intervals = 500;
-  std::size_t html_nodes = 20'000;
-  std::string csv, json, html, mat, npz, plot, phase;
-  std::string start_from, save_state;
-  std::string times, plot_size;
-  std::optional<double> plot_font, keep;
-  std::optional<std::size_t> samples;
-  std::vector<std::string> vars, sensitivities;
-  std::size_t events = 40;
-  std::vector<std::string> stop_on;
-  bool quiet = false, no_plot = false, csv_units = false, trajectories = false;
-  bool watch = false, open = false, no_sensitivity_control = false;
-  std::string log;
-};
 
 /// "sticking=radau" as the name of a mode and its method. Names may have '=' in them: the last one counts.
 std::pair<std::string, Method> parse_mode_method(const std::string& text) {
@@ -73,17 +49,14 @@ std::pair<std::string, Method> parse_mode_method(const std::string& text) {
     throw UsageError("--mode-method " + text + ": write MODE=METHOD, for example --mode-method sticking=radau");
   const std::string name = text.substr(place + 1);
   if (const auto method = find_method(name)) return {text.substr(0, place), *method};
-  std::vector<std::string> names;
-  for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
-  const std::string near = nearest_name(name, names);
-  throw UsageError("--mode-method " + text + ": there is no method '" + name + "'" +
-                   (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  throw UsageError("--mode-method " + text + ": " + unknown_method(name));
 }
 
 }  // namespace
 
 void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
   const auto count = static_cast<std::size_t>(run.statistics().events);
+  if (limit == 0) return;
   if (count == 0) {
     out << "no events\n";
     return;
@@ -186,19 +159,19 @@ void check_files(const RunOptions& o) {
 
 /// What would only be found out behind a long run, whose result would be lost.
 void check_outputs(const RunOptions& o, const SimulateOptions& s, const HybridSystem& system) {
-  std::vector<std::string> names;
-  for (const VariableInfo& v : system.observed()) names.push_back(v.name);
-  const auto check_name = [&](const std::string& name, const char* option) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) return;
-    const std::string near = nearest_name(name, names);
-    throw UsageError(fmt::format("{}: there is no variable '{}' in the model; {}", option, name,
-                                 near.empty() ? "saltus check lists the variables" : "did you mean '" + near + "'?"));
+  const NameTable names(system.observed(), [](const VariableInfo& v) -> std::string_view { return v.name; });
+  const auto refuse = [&](const std::string& name, const char* option) {
+    const std::string hint = names.hint(name);
+    throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", option, name,
+                                 hint.empty() ? "; saltus check lists the variables" : hint));
   };
-  for (const std::string& name : o.vars) check_name(name, "--vars");
+  for (const std::string& name : o.vars)
+    if (names.find_all(name).empty()) refuse(name, "--vars");
   if (!o.phase.empty()) {
     const std::vector<std::string> pair = split_names(o.phase);
     if (pair.size() != 2) throw UsageError("--phase wants two names, for example --phase x,v");
-    for (const std::string& name : pair) check_name(name, "--phase");
+    for (const std::string& name : pair)
+      if (!names.find(name)) refuse(name, "--phase");
   }
   if (!o.times.empty()) {
     const std::vector<double> times = parse_times(o.times);
@@ -258,9 +231,17 @@ TableOptions table_options(const RunOptions& o, double start, double stop) {
   return t;
 }
 
+/// Whether a plot is drawn: where one is asked for, or where a person sees its name.
+bool draws(const RunOptions& o, const Streams& streams) {
+  if (o.no_plot) return false;
+  const bool asked = !o.plot.empty() || !o.phase.empty() || o.draw || (o.open && o.html.empty());
+  return asked || (streams.terminal && !o.quiet);
+}
+
 /// `bounded`: null, or how the run was made, if its steps were not kept.
 void write_files(const RunOptions& o, const Trajectory& run, const DifferentiatedRun* derivatives,
-                 const BoundedRun* bounded, const RunSubject& subject, std::ostream& out, std::ostream& standard) {
+                 const BoundedRun* bounded, const RunSubject& subject, std::ostream& out, const Streams& streams) {
+  std::ostream& standard = streams.out;
   const std::vector<VariableInfo>& parameters = subject.parameters;
   const std::string& name = subject.system->name();
   ResultTable table;
@@ -288,7 +269,7 @@ void write_files(const RunOptions& o, const Trajectory& run, const Differentiate
     if (!o.quiet) out << "report: " << o.html << '\n';
   }
   if (o.open && !o.html.empty()) open_file(o.html);
-  if (o.no_plot) return;
+  if (!draws(o, streams)) return;
   if (bounded) {
     if (!o.quiet) out << "no plot: the steps of the run were not kept\n";
     return;
@@ -436,8 +417,7 @@ ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& st
           o.csv.empty() && !needs_table(o) ? "both ends" : "what the files have", o.keep.value_or(usually_kept));
   }
   if (state) write_file(o.save_state, streams.out, [&](std::ostream& file) { write_state(file, *state); });
-  write_files(o, run, derivatives.get(), bounded ? &*bounded : nullptr, subject, words,
-              streams.out);
+  write_files(o, run, derivatives.get(), bounded ? &*bounded : nullptr, subject, words, streams);
   if (run.status().ok()) return ExitCode::success;
   if (o.quiet) streams.err << fmt::format("{}: {}\n", to_string(run.status().code), run.status().message);
   return ExitCode::failure;
@@ -472,186 +452,6 @@ ExitCode watch_model(const RunOptions& o, const RunParts& parts, const Streams& 
   }
 }
 
-void add_model_options(CLI::App& app, RunOptions& o) {
-  const char* group = "Model";
-  app.add_option("MODEL.mo", o.source.file, "Modelica file, or an FMU (FILE.fmu); may be left out where --library and --model say it all")
-      ->check(existing_model());
-  app.add_option("--model", o.source.model, "Which model (default: the last one of the file)")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_option("--library", o.source.libraries, "Folder of a Modelica library (repeatable; then those of MODELICAPATH)")
-      ->type_name("DIR")
-      ->group(group);
-  app.add_option("--set", o.source.settings, "Change a parameter or start value; VALUE may be an expression (repeatable)")
-      ->type_name("NAME=VALUE")
-      ->group(group);
-  o.inputs.add_to(app, group);
-  app.add_flag("--unbalanced", o.source.unbalanced, unbalanced_help)->group(group);
-  app.add_flag("--allow-foreign-code", o.allow_code, "Run the code of an FMU without a note")->group(group);
-  app.add_option("--start", o.source.start, "Start time (default: the model's experiment annotation, or 0)")
-      ->type_name("T")
-      ->group(group);
-  app.add_option("--stop", o.stop, "Stop time; before the start time runs backwards")->type_name("T")->group(group);
-}
-
-void add_method_options(CLI::App& app, RunOptions& o) {
-  const char* group = "Method";
-  app.add_option("--rtol", o.rtol,
-                 "Relative tolerance: a number (default: experiment annotation, or 1e-6), or NAME=R of one variable (repeatable)")
-      ->type_name("R")
-      ->group(group);
-  app.add_option("--atol", o.atol, "Absolute tolerance: a number (default: as rtol), or that of one variable, NAME=A (repeatable)")
-      ->type_name("A")
-      ->group(group);
-  std::vector<std::string> names;
-  for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
-  app.add_option("--method", o.method, method_summary())
-      ->check(CLI::IsMember(names))
-      ->type_name("M")
-      ->group(group);
-  app.add_option("--mode-method", o.mode_methods,
-                 "Method of one mode, MODE=M; MODE is its name, or its description as events show it (repeatable)")
-      ->type_name("MODE=M")
-      ->group(group);
-  add_scaling(app, o.source.scaling, group);
-  app.add_option("--max-step", o.max_step, "Largest step")->type_name("H")->group(group);
-  app.add_option("--initial-step", o.initial_step, "First step (default: chosen by the method)")->type_name("H")->group(group);
-  app.add_option("--max-order", o.max_order, "Highest order of bdf, radau and taylor (default: no limit)")
-      ->check(CLI::Range(2, 60))
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--max-steps", o.max_steps, "Most steps (default: 10 million)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--max-events", o.max_events, "Most events; one more ends the run (default: no limit)")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--max-mode-changes", o.max_mode_changes, "Most rounds of one instant (default: 100)")
-      ->check(CLI::Range(1, 1 << 30))
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--shortest-interval", o.shortest_interval,
-                 "Chattering: end the run where two intervals in a row between events are shorter (default: never)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("T")
-      ->group(group);
-  app.add_option("--stop-on", o.stop_on, "End the run at: chattering, non-unique (repeatable)")
-      ->check(CLI::IsMember({"chattering", "non-unique"}))
-      ->type_name("WHAT")
-      ->group(group);
-}
-
-void add_file_options(CLI::App& app, RunOptions& o) {
-  const char* group = "Files";
-  const auto file = [&](const char* name, std::string& path, const char* text) {  // "-" is standard output
-    return app.add_option(name, path, text)->type_name("FILE")->group(group);
-  };
-  file("--html", o.html, "A report for the browser: one page that needs nothing else");
-  file("--csv", o.csv, "The variables over time; - is standard output");
-  file("--json", o.json, "Events, status and statistics");
-  file("--mat", o.mat, "A result file for Modelica tools (MAT, version 4)");
-  file("--npz", o.npz, "Arrays for numpy");
-  file("--save-state", o.save_state, "Where the run ended, for --start-from");
-  file("--start-from", o.start_from, "Go on where another run of the model ended: in its mode, with its values")
-      ->check(CLI::ExistingFile);
-  app.add_flag("--trajectories", o.trajectories, "Put the variables over time into the JSON file, too")
-      ->needs("--json")
-      ->group(group);
-  app.add_flag("--csv-units", o.csv_units, "Units and descriptions as first lines of the CSV file")->group(group);
-  app.add_option_function<std::vector<std::string>>(
-         "--vars",
-         [&o](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts)
-             for (std::string& name : split_names(text)) o.vars.push_back(std::move(name));
-         },
-         "Variables for files and plots: a,b,c (default: all)")
-      ->type_name("A,B")
-      ->group(group);
-  auto* intervals =
-      app.add_option("--intervals", o.intervals, "Equal intervals of files and plots, with both sides of all events")
-          ->check(CLI::Range(1, 100000000))
-          ->type_name("N")
-          ->group(group);
-  auto* samples = app.add_option("--samples", o.samples, "Instead: so many equal times, without the events")
-                      ->check(CLI::Range(std::size_t{2}, std::size_t{100000000}))
-                      ->type_name("N")
-                      ->excludes(intervals)
-                      ->group(group);
-  app.add_option("--times", o.times, "Instead: these times, without the events")
-      ->type_name("FROM:STEP:TO")
-      ->excludes(intervals)
-      ->excludes(samples)
-      ->group(group);
-  app.add_option("--keep", o.keep,
-                 "Most memory for the steps, in GB (1); beyond it files are written as the run goes")
-      ->check(CLI::NonNegativeNumber)
-      ->excludes("--html")
-      ->type_name("GB")
-      ->group(group);
-  app.add_option("--html-nodes", o.html_nodes, "Most nodes of a curve in the report (20000)")
-      ->check(CLI::Range(10, 10000000))
-      ->type_name("N")
-      ->group(group);
-}
-
-void add_run_options(CLI::App& app, RunOptions& o) {
-  app.footer(
-      "Examples:\n"
-      "  saltus run BouncingBall.mo\n"
-      "  saltus run BouncingBall.mo --stop 30 --set e=0.8 --csv ball.csv\n"
-      "  saltus run StickSlip.mo --html report.html --open\n"
-      "  saltus run StickSlip.mo --plot phase.svg --phase v1,v2\n"
-      "Exit codes: 0 success, 1 the run failed (its status says why), 2 wrong command line or model.");
-  add_model_options(app, o);
-  add_method_options(app, o);
-  add_file_options(app, o);
-  const char* plots = "Plots";
-  app.add_option("--plot", o.plot, "Draw into this file (.svg, .png, .pdf; default: MODEL.svg)")
-      ->type_name("FILE")
-      ->group(plots);
-  app.add_option("--plot-size", o.plot_size, "paper, slide, wide, or WIDTHxHEIGHT in pixels")
-      ->type_name("SIZE")
-      ->group(plots);
-  app.add_option("--plot-font", o.plot_font, "Size of the letters in points")
-      ->check(CLI::Range(4.0, 100.0))
-      ->type_name("N")
-      ->group(plots);
-  app.add_flag("--no-plot", o.no_plot, "Draw nothing")->group(plots);
-  app.add_option("--phase", o.phase, "Draw Y over X instead of values over time")->type_name("X,Y")->group(plots);
-  for (const char* other : {"--plot", "--phase"}) app.get_option("--keep")->excludes(other);
-  app.add_flag("--open", o.open, "Show the report, or else the plot, when the run is over")->group(plots);
-  const char* terminal = "Terminal";
-  app.add_option("--events", o.events, "Longest event table to print (40)")
-      ->check(CLI::Range(4, 100000000))
-      ->type_name("N")
-      ->group(terminal);
-  app.add_option_function<std::vector<std::string>>(
-         "--sensitivities",
-         [&o](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts)
-             for (std::string& name : split_names(text)) o.sensitivities.push_back(std::move(name));
-         },
-         "Differentiate the run by parameters and start values: mu,x.start")
-      ->excludes("--start-from")
-      ->excludes("--save-state")
-      ->type_name("A,B")
-      ->group(terminal);
-  app.add_flag("--no-sensitivity-control", o.no_sensitivity_control,
-               "Derivatives take the steps of the run: their own errors are not tested")
-      ->needs("--sensitivities")
-      ->group(terminal);
-  app.add_flag("--watch", o.watch, "Run again whenever the file changes")->group(terminal);
-  app.add_option("--log", o.log, "steps: a line for each step, on standard error")
-      ->check(CLI::IsMember({"steps"}))
-      ->type_name("WHAT")
-      ->group(terminal);
-  app.get_option("--log")->excludes("--sensitivities");
-  for (const char* other : {"--open", "--log", "--sensitivities"}) app.get_option("--keep")->excludes(other);
-  app.add_flag("--quiet,-q", o.quiet, "Print nothing but errors")->group(terminal);
-}
-
 }  // namespace
 
 Command run_command(const RunParts& parts) {
@@ -660,6 +460,7 @@ Command run_command(const RunParts& parts) {
             CLI::App& app = *parent.add_subcommand("run", "Solve a model, print its events, draw a plot");
             add_run_options(app, *o);
             return [o, parts](const Streams& streams) {
+              sort_outputs(*o);
               return o->watch ? watch_model(*o, parts, streams) : run_model(*o, parts, streams);
             };
           }};

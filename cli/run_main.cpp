@@ -1,4 +1,6 @@
 // saltus-run: `saltus run` without FMUs and derivatives, for which ./run need not compile half of the library.
+#include <unistd.h>
+
 #include <iostream>
 
 #include "cli/app.hpp"
@@ -7,5 +9,6 @@
 int main(int argc, char** argv) {
   using namespace saltus::cli;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return static_cast<int>(run_app({plain_run_command()}, arguments, {.out = std::cout, .err = std::cerr}));
+  const Streams streams{.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) != 0};
+  return static_cast<int>(run_app({plain_run_command()}, arguments, streams));
 }

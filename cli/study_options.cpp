@@ -1,6 +1,6 @@
 // The options of the commands that run studies.
-#include <saltus/hybrid/methods.hpp>
 
+#include "cli/method_option.hpp"
 #include "cli/study_command.hpp"
 
 namespace saltus::cli {
@@ -28,12 +28,7 @@ void StudyCommandOptions::add_model(CLI::App& app) {
       ->type_name("R")
       ->group(method_group);
   app.add_option("--atol", atol, "Absolute tolerance (default: as rtol)")->type_name("A")->group(method_group);
-  std::vector<std::string> names;
-  for (const MethodInfo& row : method_table()) names.emplace_back(row.name);
-  app.add_option("--method", method, method_summary())
-      ->check(CLI::IsMember(names))
-      ->type_name("M")
-      ->group(method_group);
+  add_method_option(app, method, method_group);
   add_scaling(app, source.scaling, method_group);
   app.add_option("--max-step", max_step, "Largest step")->type_name("H")->group(method_group);
   app.add_option("--max-steps", max_steps, "Most steps of a member (default: 10 million)")

@@ -88,7 +88,7 @@ class Page:
         self.name = str(self.path.relative_to(ROOT)) if self.path.is_relative_to(ROOT) else path.name
         self.problems, self.printed, self.replace = [], "", {}
         os.symlink(ROOT / "examples", self.folder / "examples")
-        for name, words in (("saltus", '"$@"'), ("run", 'run "$@"')):
+        for name, words in (("saltus", '"$@"'), ("run", 'run --draw "$@"')):
             script = self.folder / name
             script.write_text(f'#!/bin/sh\nexec "{pathlib.Path(arguments.saltus).resolve()}" {words}\n')
             script.chmod(0o755)

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <utility>
 
 namespace saltus {
 
@@ -77,6 +79,46 @@ constexpr bool rows_fit() {
 }
 static_assert(rows_fit(), "each enumerator of Method needs its row in the table, in the same order");
 
+/// Names that other solvers give to a method of the same formulas, or of the same kind and order, in small letters.
+/// Methods of fixed steps and multistep methods for problems without stiffness (Adams) have no counterpart here.
+constexpr std::array names_of_others = std::to_array<std::pair<std::string_view, Method>>({
+    // SciPy
+    {"rk45", Method::dopri5},
+    {"rk23", Method::bs3},
+    {"lsoda", Method::automatic},
+    // MATLAB
+    {"ode45", Method::dopri5},
+    {"ode23", Method::bs3},
+    {"ode78", Method::dop853},
+    {"ode89", Method::dop853},
+    {"ode15s", Method::bdf},
+    {"ode15i", Method::bdf},
+    // SUNDIALS and its predecessors, as Modelica tools name them, too
+    {"cvode", Method::bdf},
+    {"cvodes", Method::bdf},
+    {"cvode_bdf", Method::bdf},
+    {"ida", Method::bdf},
+    {"idas", Method::bdf},
+    {"dassl", Method::bdf},
+    {"daspk", Method::bdf},
+    {"ddaspk", Method::bdf},
+    {"daskr", Method::bdf},
+    {"lsodar", Method::automatic},
+    {"radauiia", Method::radau},
+    // SciML
+    {"dp5", Method::dopri5},
+    {"dp8", Method::dop853},
+    {"rodas5", Method::rodas5p},
+    {"radauiia5", Method::radau5},
+    {"radauiia9", Method::radau9},
+    {"radauiia13", Method::radau13},
+    {"qndf", Method::bdf},
+    {"fbdf", Method::bdf},
+    {"dfbdf", Method::bdf},
+    // others
+    {"automatic", Method::automatic},
+});
+
 std::string_view words(MethodFamily family) {
   switch (family) {
     case MethodFamily::automatic:
@@ -110,8 +152,13 @@ std::string_view to_string(Method method) {
 }
 
 std::optional<Method> find_method(std::string_view name) {
+  const auto same = [&](std::string_view other) {
+    return std::ranges::equal(name, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
+  };
   for (const MethodInfo& row : table)
-    if (row.name == name) return row.method;
+    if (same(row.name)) return row.method;
+  for (const auto& [other, method] : names_of_others)
+    if (same(other)) return method;
   return std::nullopt;
 }
 

@@ -499,7 +499,7 @@ end Rod;
 
 TEST_F(RunTest, ARunWhoseStepsAreNotKeptHasItsEventsAndNoPlot) {
   const std::string model = file("Ball.mo", ball), json = file("ball.json"), other = file("other.json");
-  ASSERT_EQ(run({model, "--keep", "0", "--json", json}), ExitCode::success) << err;
+  ASSERT_EQ(run({model, "--draw", "--keep", "0", "--json", json}), ExitCode::success) << err;
   EXPECT_NE(out.find("kept: events and both ends"), std::string::npos) << out;
   EXPECT_NE(out.find("no plot: the steps of the run were not kept"), std::string::npos) << out;
   ASSERT_EQ(run({model, "--no-plot", "--json", other}), ExitCode::success) << err;

@@ -37,9 +37,19 @@ TEST(Methods, NamesAreFoundAndOthersAreNot) {
     EXPECT_EQ(find_method(row.name), row.method);
     EXPECT_EQ(to_string(row.method), row.name);
   }
-  EXPECT_EQ(find_method("ode45"), std::nullopt);
+  EXPECT_EQ(find_method("euler"), std::nullopt);  // a fixed step has no counterpart
+  EXPECT_EQ(find_method("adams"), std::nullopt);
   EXPECT_EQ(find_method(""), std::nullopt);
-  EXPECT_EQ(find_method("Radau"), std::nullopt);
+}
+
+TEST(Methods, NamesOfOtherSolversMeanOurs) {
+  const std::pair<const char*, Method> others[] = {
+      {"RK45", Method::dopri5},      {"RK23", Method::bs3},     {"DOP853", Method::dop853}, {"Radau", Method::radau},
+      {"BDF", Method::bdf},          {"LSODA", Method::automatic}, {"ode45", Method::dopri5}, {"ode15s", Method::bdf},
+      {"CVODE", Method::bdf},        {"IDA", Method::bdf},      {"dassl", Method::bdf},     {"Tsit5", Method::tsit5},
+      {"Rodas5P", Method::rodas5p},  {"Rodas4", Method::rodas4}, {"RadauIIA5", Method::radau5}, {"BS3", Method::bs3},
+      {"DP8", Method::dop853},       {"CVODE_BDF", Method::bdf}, {"FBDF", Method::bdf},     {"Taylor", Method::taylor}};
+  for (const auto& [name, method] : others) EXPECT_EQ(find_method(name), method) << name;
 }
 
 TEST(Methods, AValueThatIsNoMethodIsRefusedInsteadOfBeingTakenForAnother) {

@@ -61,7 +61,8 @@ std::span<const MethodInfo> method_table();
 const MethodInfo& info(Method method);
 /// The name as users write it: "auto", "dopri5", ….
 std::string_view to_string(Method method);
-/// The method with this name; nothing if there is none.
+/// The method with this name, or with the name that it has in other solvers ("RK45", "dassl", "Rodas5P"), in small or
+/// capital letters; nothing if there is none.
 std::optional<Method> find_method(std::string_view name);
 /// True if the method takes explicit equations only, or prefers them: explicit Runge-Kutta and Taylor.
 bool is_explicit(Method method);

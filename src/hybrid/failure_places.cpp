@@ -40,7 +40,9 @@ std::string undefined_equation(System& system, double t, int direction, std::spa
       if (std::isfinite(F[i])) continue;
       const int equation = static_cast<int>(i);
       const std::string part = system.undefined_part(equation, t + direction * h, there, slope);
-      return (part.empty() ? ": " : fmt::format(": '{}' in ", part)) + "'" + system.equation_name(equation) + "'";
+      const std::size_t line = std::min(part.find('\n'), part.size());
+      return (part.empty() ? ": " : fmt::format(": '{}' in ", part.substr(0, line))) + "'" +
+             system.equation_name(equation) + "'" + part.substr(line);
     }
     h = h == 0.0 ? 4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t), 1e-3) : 2.0 * h;
   }
@@ -61,7 +63,8 @@ std::string equation_with(const System& system, int variable) {
 }
 
 std::string complete_message(const Failure& failure, double t, std::span<const GuardInfo> guards) {
-  std::string text = failure.message;
+  const std::size_t line = std::min(failure.message.find('\n'), failure.message.size());
+  std::string text = failure.message.substr(0, line);
   if (text.find("t = ") == std::string::npos && !text.starts_with("at the start"))
     text = fmt::format("at t = {:.9g} {}", t, text);
   std::vector<std::string> places;
@@ -74,7 +77,9 @@ std::string complete_message(const Failure& failure, double t, std::span<const G
   }
   for (std::size_t k = 0; k < places.size(); ++k) text += (k == 0 ? " (" : ", ") + places[k];
   if (!places.empty()) text += ")";
-  if (!advises_itself(failure.code))
+  if (line < failure.message.size())
+    text += ". " + failure.message.substr(line + 1) + (failure.message.ends_with("…") ? "" : ".");
+  else if (!advises_itself(failure.code))
     if (const auto advice = explain(failure.code).advice; !advice.empty()) text += fmt::format(". {}", advice);
   return text;
 }

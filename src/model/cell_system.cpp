@@ -254,9 +254,10 @@ std::string CellSystem::undefined_part(int i, double t, std::span<const double> 
   RecordedSystem& one = evaluator_.one(s, member.cell, values_[s]);
   const std::span<const double> state = evaluator_.state_of(s, member.cell, xp, 1);
   const std::vector<double> derivatives(state.begin(), state.end());
-  return code_.renamed(
-      one.undefined_part(static_cast<int>(member.place), t, evaluator_.state_of(s, member.cell, x, 1), derivatives),
-      *member.shape, member.cell);
+  const std::string part =
+      one.undefined_part(static_cast<int>(member.place), t, evaluator_.state_of(s, member.cell, x, 1), derivatives);
+  const std::size_t line = std::min(part.find('\n'), part.size());  // the advice after it names no variables
+  return code_.renamed(part.substr(0, line), *member.shape, member.cell) + part.substr(line);
 }
 
 void CellSystem::residual(double t, std::span<const double> x, std::span<const double> xp, std::span<double> F) {

@@ -189,5 +189,35 @@ TEST(EdgeOfDomain, ForeignCodeWithoutTaylorCoefficientsIsLeft) {
   }
 }
 
+// What to try depends on the operation that has no value, and each message names that operation.
+TEST(EdgeOfDomain, TheAdviceIsThatOfTheOperation) {
+  struct Case {
+    Expr (*rate)(const Expr& x);
+    const char *part, *advice;
+  };
+  const Case cases[] = {
+      {[](const Expr& x) { return -1.0 - sqrt(x); }, "'sqrt(x)'", "if x > 0 then sqrt(x) else 0."},
+      {[](const Expr& x) { return -1.0 + 0.1 * log(x); }, "'log(x)'", "if x > 0 then log(x) else"},
+      {[](const Expr& x) { return -1.0 + 0.1 * asin(x - 1.25); }, "'asin(x - 1.25)'", "max(-1, min(1, x))"},
+      {[](const Expr& x) { return -1.0 - pow(x, 1.5); }, "'x^1.5'", "abs(x)^p*sign(x)"},
+      {[](const Expr& x) { return x * x * exp(800.0 * x * x); }, "", "grow beyond 1e308"}};
+  for (const Case& c : cases) {
+    Model m("edge");
+    const auto x = m.variable("x", 1.0);
+    m.equation(der(x) == c.rate(x));
+    const Trajectory run = simulate(m, {.stop = 5.0});
+    const std::string& message = run.status().message;
+    EXPECT_EQ(run.status().code, StatusCode::not_finite) << c.part << ": " << message;
+    EXPECT_NE(message.find(c.part), std::string::npos) << message;
+    EXPECT_NE(message.find(c.advice), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+  Model m("zero");
+  const auto x = m.variable("x", 0.0);
+  m.equation(der(x) == 1.0 / x);
+  const std::string message = simulate(m, {.stop = 1.0}).status().message;
+  EXPECT_NE(message.find("A division by zero has no value"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace saltus

@@ -114,7 +114,8 @@ class System {
   virtual const Structure& structure() const = 0;
   virtual std::string variable_name(int j) const { return "x[" + std::to_string(j + 1) + "]"; }
   virtual std::string equation_name(int i) const { return "equation " + std::to_string(i + 1); }
-  /// For messages: the part of equation i that has no finite value at a point, as text ("sqrt(h)"). Default: not known.
+  /// For messages: the part of equation i that has no finite value at a point, as text ("sqrt(h)"); after a line
+  /// break what to try, if that is known. Default: not known.
   virtual std::string undefined_part(int /*i*/, double /*t*/, std::span<const double> /*x*/,
                                      std::span<const double> /*xp*/) const {
     return "";

@@ -1,6 +1,7 @@
 #include "cli/check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <saltus/dae/characteristic_values.hpp>
 #include <saltus/saltus.hpp>
 #include <unistd.h>
@@ -8,7 +9,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "cli/check_json.hpp"
+#include "cli/files.hpp"
 #include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
 #include "cli/progress.hpp"
@@ -20,6 +26,8 @@ namespace {
 struct CheckOptions {
   ModelOptions source;
   InputOptions inputs;
+  std::optional<double> stop;
+  std::string json;
   std::size_t most = 40;
   bool no_run = false;
 };
@@ -87,86 +95,120 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
   });
 }
 
-void print_mode(std::ostream& out, CompiledModel& compiled, const Mode& mode, double t, const std::vector<double>& x) {
-  const std::string name = compiled.describe(mode);
-  out << (name.empty() ? "the mode" : "mode '" + name + "'") << fmt::format(" at t = {:.6g}\n", t);
+ModeAnalysis analyse(CompiledModel& compiled, const Mode& mode, double t, const std::vector<double>& x) {
+  ModeAnalysis a{.mode = compiled.describe(mode), .t = t};
   System& system = compiled.system(mode);
   const Structure& s = system.structure();
-  if (compiled.stands_still()) {
+  a.stands_still = compiled.stands_still();
+  a.explicit_ode = s.explicit_ode;
+  a.linear = s.linear;
+  a.variables = s.variables;
+  if (a.stands_still || a.explicit_ode) return a;
+  const CharacteristicValues values = characteristic_values(system, t, x);
+  const StructuralAnalysis& structure = values.structure;
+  a.index = structure.index;
+  a.degrees_of_freedom = structure.degrees_of_freedom;
+  a.blocks = structure.blocks.blocks();
+  if (structure.singular()) a.singularity = describe_singularity(structure, system);
+  a.certified = values.certificate.valid;
+  a.reciprocal_condition = values.certificate.reciprocal_condition;
+  a.numbers = values.numbers;
+  a.decision = std::string(to_string(values.status));
+  a.kept = values.kept;
+  a.dropped = values.dropped;
+  if (a.numbers.u > 0)
+    for (const int j : undetermined_variables(system, t, values)) a.undetermined.push_back(system.variable_name(j));
+  return a;
+}
+
+void print_mode(std::ostream& out, const ModeAnalysis& a) {
+  out << (a.mode.empty() ? "the mode" : "mode '" + a.mode + "'") << fmt::format(" at t = {:.6g}\n", a.t);
+  if (a.stands_still) {
     out << "  nothing to integrate\n";
     return;
   }
-  if (s.explicit_ode) {
-    out << fmt::format("  explicit ordinary differential equations, {} variables{}\n", s.variables, s.linear ? ", linear" : "");
+  if (a.explicit_ode) {
+    out << fmt::format("  explicit ordinary differential equations, {} variables{}\n", a.variables,
+                       a.linear ? ", linear" : "");
     return;
   }
-  const CharacteristicValues values = characteristic_values(system, t, x);
-  const StructuralAnalysis& structure = values.structure;
-  if (structure.singular())
-    out << "  structurally singular: " << describe_singularity(structure, system) << '\n';
+  if (!a.singularity.empty())
+    out << "  structurally singular: " << a.singularity << '\n';
   else
-    out << fmt::format("  structural index {}, {} degrees of freedom, {} blocks{}\n", structure.index,
-                       structure.degrees_of_freedom, structure.blocks.blocks(),
-                       values.certificate.valid ? fmt::format(" (certified, reciprocal condition {:.1e})",
-                                                              values.certificate.reciprocal_condition)
-                                                : " (not certified at this point)");
-  const CharacteristicNumbers& n = values.numbers;
-  out << fmt::format("  strangeness index mu = {}: d = {} differential, a = {} algebraic, u = {} undetermined, v = {} redundant "
-                     "({} decision; kept {:.1e}, dropped {:.1e})\n",
-                     n.mu, n.d, n.a, n.u, n.v, to_string(values.status), values.kept, values.dropped);
-  if (n.u > 0) {
-    std::string names;
-    for (const int j : undetermined_variables(system, t, values)) names += (names.empty() ? "" : ", ") + system.variable_name(j);
-    out << fmt::format("  warning: the equations do not determine {}\n", names.empty() ? "some variables" : names);
-  }
+    out << fmt::format(
+        "  structural index {}, {} degrees of freedom, {} blocks{}\n", a.index, a.degrees_of_freedom, a.blocks,
+        a.certified ? fmt::format(" (certified, reciprocal condition {:.1e})", a.reciprocal_condition)
+                    : " (not certified at this point)");
+  const CharacteristicNumbers& n = a.numbers;
+  out << fmt::format(
+      "  strangeness index mu = {}: d = {} differential, a = {} algebraic, u = {} undetermined, v = {} redundant "
+      "({} decision; kept {:.1e}, dropped {:.1e})\n",
+      n.mu, n.d, n.a, n.u, n.v, a.decision, a.kept, a.dropped);
+  if (n.u > 0)
+    out << fmt::format("  warning: the equations do not determine {}\n",
+                       a.undetermined.empty() ? "some variables" : fmt::format("{}", fmt::join(a.undetermined, ", ")));
   if (n.v > 0) out << "  warning: some equations are redundant, or contradict each other\n";
 }
 
-/// Every mode that the run visits, once, at the point where it was entered.
-ExitCode print_modes(std::ostream& out, const std::shared_ptr<CompiledModel>& compiled, const SimulateOptions& options,
-                     std::size_t most) {
-  const Trajectory run = simulate(compiled, options);
-  std::vector<std::pair<Mode, const Structure*>> seen;  // a discrete variable makes another mode only if it changes the structure
+/// Every mode that a run visits, once, at the point where it was entered; at most `most`.
+std::vector<ModeAnalysis> analyse_visited(CompiledModel& compiled, const Trajectory& run, std::size_t most) {
+  std::vector<ModeAnalysis> result;
+  std::vector<std::pair<Mode, const Structure*>> seen;  // a discrete variable alone makes no other mode
   for (const auto& segment : run.segments()) {
     if (segment.steps.empty() || seen.size() >= most) continue;
     const Mode mode = run.mode(segment);
-    std::pair<Mode, const Structure*> key(mode, &compiled->system(mode).structure());
+    std::pair<Mode, const Structure*> key(mode, &compiled.system(mode).structure());
     key.first.discrete.clear();
-    for (const int guard : compiled->dormant(mode)) compiled->set_side(key.first, guard, -1);
+    for (const int guard : compiled.dormant(mode)) compiled.set_side(key.first, guard, -1);
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
     seen.push_back(key);
     const DensePolynomial& p = segment.steps.front().polynomial;
     std::vector<double> x(static_cast<std::size_t>(p.variables));
     p.evaluate(p.t0, x);
-    print_mode(out, *compiled, mode, p.t0, x);
+    result.push_back(analyse(compiled, mode, p.t0, x));
   }
-  out << fmt::format("{} at t = {:.6g}{}{}\n", to_string(run.status().code), run.status().t,
-                     run.status().message.empty() ? "" : ": ", run.status().message);
-  return run.status().ok() ? ExitCode::success : ExitCode::failure;
+  return result;
 }
 
 ExitCode check(const CheckOptions& o, const Streams& streams) {
   const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes) streams.err << render(note);
   const auto compiled = std::make_shared<CompiledModel>(source.model);
-  streams.out << "model " << compiled->name() << '\n';
-  print_declarations(streams.out, *compiled, source.model.data(), o.most);
+  std::ostream& words = o.json == "-" ? streams.err : streams.out;
+  words << "model " << compiled->name() << '\n';
+  print_declarations(words, *compiled, source.model.data(), o.most);
   SimulateOptions s;
-  s.start = source.experiment.start.value_or(0.0);
-  s.stop = o.no_run ? s.start : source.experiment.stop.value_or(s.start + 1.0);
+  s.start = o.source.start.value_or(source.experiment.start.value_or(0.0));
+  s.stop = o.no_run ? s.start : o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
   s.rtol = s.atol = source.experiment.tolerance.value_or(1e-6);
   s.inputs = o.inputs.read(*compiled);
-  if (!o.no_run) {
+  std::vector<ModeAnalysis> modes;
+  Status status;
+  if (o.no_run) {
+    Simulator start(compiled, s);
+    status = start.status();
+    const std::vector<double> x(start.x().begin(), start.x().end());
+    if (status.ok()) modes.push_back(analyse(*compiled, start.mode(), start.t(), x));
+  } else {
     const InterruptGuard guard;
     ProgressBar bar(streams.err, isatty(STDERR_FILENO));
     s.progress = [&](const Progress& p) { return bar(p); };
-    return print_modes(streams.out, compiled, s, o.most);
+    const Trajectory run = simulate(compiled, s);
+    bar.clear();
+    status = run.status();
+    modes = analyse_visited(*compiled, run, o.most);
   }
-  Simulator start(compiled, s);
-  const std::vector<double> x(start.x().begin(), start.x().end());
-  if (start.status().ok()) print_mode(streams.out, *compiled, start.mode(), start.t(), x);
-  else streams.out << fmt::format("{}: {}\n", to_string(start.status().code), start.status().message);
-  return start.status().ok() ? ExitCode::success : ExitCode::failure;
+  for (const ModeAnalysis& mode : modes) print_mode(words, mode);
+  if (!o.no_run)
+    words << fmt::format("{} at t = {:.6g}{}{}\n", to_string(status.code), status.t, status.message.empty() ? "" : ": ",
+                         status.message);
+  else if (!status.ok())
+    words << fmt::format("{}: {}\n", to_string(status.code), status.message);
+  if (!o.json.empty())
+    write_file(o.json, streams.out, [&](std::ostream& file) {
+      write_check_json(file, {.model = source.model.data(), .compiled = *compiled, .modes = modes, .status = status});
+    });
+  return status.ok() ? ExitCode::success : ExitCode::failure;
 }
 
 }  // namespace
@@ -179,6 +221,10 @@ Command check_command() {
                        "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
             o->source.add_to(app);
             o->inputs.add_to(app);
+            app.add_option("--start", o->source.start, "Start time (default: the model's experiment annotation, or 0)")
+                ->type_name("T");
+            app.add_option("--stop", o->stop, "Stop time; before the start time runs backwards")->type_name("T");
+            app.add_option("--json", o->json, "Write everything as JSON; - is standard output")->type_name("FILE");
             app.add_option("--all", o->most, "Longest list to print")->check(CLI::Range(1, 100000000));
             app.add_flag("--no-run", o->no_run, "Analyse the first mode only");
             return [o](const Streams& streams) { return check(*o, streams); };

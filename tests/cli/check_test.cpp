@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace saltus::cli {
@@ -90,6 +91,42 @@ end Counter;
   EXPECT_NE(out.find("1 clauses:\n  when sample(0, 0.25)"), std::string::npos) << out;
   EXPECT_NE(out.find("nothing to integrate"), std::string::npos) << out;
   EXPECT_EQ(out.find("explicit ordinary"), std::string::npos) << out;
+}
+
+TEST(Check, JsonHasWhatIsPrintedAndMore) {
+  const std::string text = check(pendulum, ExitCode::success, {"--json", "-", "--stop", "0.1"});
+  const auto json = nlohmann::json::parse(text);  // what people read goes to standard error then
+  EXPECT_EQ(json["model"], "Pendulum");
+  ASSERT_EQ(json["variables"].size(), 5u);
+  EXPECT_EQ(json["variables"][0]["name"], "x");
+  EXPECT_EQ(json["variables"][0]["start"], 1.0);
+  EXPECT_EQ(json["variables"][0]["fixed"], true);
+  EXPECT_EQ(json["equations"].size(), 5u);
+  ASSERT_EQ(json["modes"].size(), 1u);
+  EXPECT_EQ(json["modes"][0]["kind"], "implicit");
+  EXPECT_EQ(json["modes"][0]["structure"]["index"], 3);
+  EXPECT_EQ(json["modes"][0]["structure"]["degrees_of_freedom"], 2);
+  EXPECT_EQ(json["modes"][0]["characteristic_values"]["mu"], 2);
+  EXPECT_EQ(json["modes"][0]["characteristic_values"]["d"], 2);
+  EXPECT_EQ(json["status"]["code"], "success");
+  EXPECT_EQ(json["status"]["t"], 0.1);
+}
+
+TEST(Check, TheRunGoesFromStartToStop) {
+  constexpr const char* late = R"(model Late
+  Real x(start = 1, fixed = true);
+equation
+  der(x) = if time > 3 then -x else 1;
+end Late;
+)";
+  const auto modes = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> more = options;
+    more.insert(more.end(), {"--json", "-"});
+    return nlohmann::json::parse(check(late, ExitCode::success, more))["modes"].size();
+  };
+  EXPECT_EQ(modes({}), 1u);
+  EXPECT_EQ(modes({"--stop", "4"}), 2u);
+  EXPECT_EQ(modes({"--start", "3.5", "--stop", "4"}), 1u);
 }
 
 }  // namespace

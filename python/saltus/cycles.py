@@ -15,7 +15,7 @@ from .search import SearchError, names_of, run_options, solution_of, with_error
 from .solution import Solution, nearest
 
 if TYPE_CHECKING:
-    from .arrays import AnyArray, Array
+    from .arrays import AnyArray, Array, ArrayLike
 
 _END = "the runs of a cycle last a period"
 
@@ -222,7 +222,7 @@ def _search(model: ExtendedModel, period: Quantity | None, period_guess: float, 
 
 def find_cycle(model: Model | ModelicaModel, *, period: Quantity | None = None, period_guess: float = 0.0,
                section: tuple[str, float] | None = None, transient: float = 0.0, variables: str | Sequence[str] = (),
-               max_iterations: int = 30, values: Mapping[str, float] | None = None, check: bool = True,
+               max_iterations: int = 30, values: Mapping[str, ArrayLike] | None = None, check: bool = True,
                **options: Any) -> Cycle:
     """Finds a periodic solution near the start values of a model, stable or not, and its Floquet multipliers.
 
@@ -251,7 +251,7 @@ def follow_cycle(model: Model | ModelicaModel, over: Mapping[str, tuple[float, f
                  period: Quantity | None = None, period_guess: float = 0.0, section: tuple[str, float] | None = None,
                  transient: float = 0.0, variables: str | Sequence[str] = (), max_iterations: int = 30,
                  step: float = 0.02, smallest_step: float = 1e-6, max_points: int = 1000,
-                 values: Mapping[str, float] | None = None, check: bool = True, **options: Any) -> Branch:
+                 values: Mapping[str, ArrayLike] | None = None, check: bool = True, **options: Any) -> Branch:
     """Follows a cycle while a parameter changes, through folds, and locates the places at which its kind changes.
 
     over      the parameter, its value at the first cycle, and where the branch ends: {"r": (1.5, 6)}
@@ -283,7 +283,7 @@ def follow_cycle(model: Model | ModelicaModel, over: Mapping[str, tuple[float, f
 
 def lyapunov_exponents(model: Model | ModelicaModel, *, interval: float = 1.0, transient: float = 0.0,
                        intervals: int = 1000, variables: str | Sequence[str] = (),
-                       values: Mapping[str, float] | None = None, check: bool = True,
+                       values: Mapping[str, ArrayLike] | None = None, check: bool = True,
                        **options: Any) -> LyapunovExponents:
     """Averages how fast neighbouring solutions separate, through all events. A positive exponent is chaos.
 

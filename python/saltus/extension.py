@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from . import _core
 from .expression_text import number, parse
 from .model import Model, ModelicaModel, settings
 from .solution import nearest
+
+if TYPE_CHECKING:
+    from .arrays import ArrayLike
 
 #: The name of a variable, an expression as text or of the model, or a number.
 Quantity = Union[str, float, _core.Expr, _core.BoolExpr]
@@ -18,12 +21,12 @@ class ExtendedModel:
     """A copy of a model with other values (``model``), to which variables can be added. ``prefix`` begins their names.
     """
 
-    def __init__(self, model: Model | ModelicaModel, values: Mapping[str, float] | None, start: float | None,
+    def __init__(self, model: Model | ModelicaModel, values: Mapping[str, ArrayLike] | None, start: float | None,
                  prefix: str) -> None:
         if not isinstance(model, (Model, ModelicaModel)):
             raise TypeError("this needs a Model, or what load or loads gave, not " + type(model).__name__)
         self.source = model
-        chosen = settings(values, model)
+        chosen = settings(values)
         if isinstance(model, ModelicaModel):
             read = model.for_start(start)
             self.model = (read.with_values(chosen) if chosen else read).core.copy()

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from . import _core
 from .fmu import Fmu
 
+if TYPE_CHECKING:
+    from .arrays import ArrayLike
 
-def settings(values: Mapping[str, float] | None, model: Runnable) -> dict[str, float]:
-    """Values by the names that a model has: a start value is set by the name of its variable, and may be called
-    ``"h.start"`` as well, as fits and sensitivities call it."""
-    given = {name: float(value) for name, value in (values or {}).items()}
-    if not any(name.endswith(".start") for name in given):
-        return given
-    core = model.core if isinstance(model, ModelicaModel) else model
-    variables = set(core.variable_names if isinstance(core, _core.Model) else core.variables)
-    return {name[:-6] if name.endswith(".start") and name not in variables and name[:-6] in variables else name: value
-            for name, value in given.items()}
+
+def settings(values: Mapping[str, ArrayLike] | None) -> dict[str, float]:
+    """Values by the names of numbers: ``{"k": [4, 5]}`` is ``{"k[1]": 4.0, "k[2]": 5.0}``. How names may be spelled is
+    known where they are looked up."""
+    given: dict[str, float] = {}
+    for name, value in (values or {}).items():
+        if isinstance(value, (list, tuple)) or getattr(value, "shape", ()):
+            for place, element in _elements(value):
+                given[f"{_core.Names.base(name)}[{place}]"] = element
+        else:
+            given[name] = float(cast(Any, value))
+    return given
+
+
+def _elements(values: Any) -> Iterator[tuple[str, float]]:
+    """The elements of nested lists or an array, with their subscripts: "2,1"."""
+    for k, value in enumerate(values, 1):
+        if isinstance(value, (list, tuple)) or getattr(value, "shape", ()):
+            for place, element in _elements(value):
+                yield f"{k},{place}", element
+        else:
+            yield str(k), float(value)
 
 
 class Model(_core.Model):
@@ -73,10 +87,10 @@ def _from_text(text: str) -> Model:
 class ModelicaModel:
     """A model that was read from a text. It pickles as its text, so that other processes can be handed one."""
 
-    def __init__(self, text: str, file: str, name: str = "", values: Mapping[str, float] | None = None,
+    def __init__(self, text: str, file: str, name: str = "", values: Mapping[str, ArrayLike] | None = None,
                  libraries: Sequence[str] = (), start: float | None = None) -> None:
         self.text, self.file = text, file
-        self._class, self._values, self._libraries = name, dict(values or {}), list(libraries)
+        self._class, self._values, self._libraries = name, settings(values), list(libraries)
         #: The time for which it was read, if initial equations depend on the time at which runs begin; else None.
         self.start: float | None
         #: Parameters that no run can change: those that decide sizes and branches, final ones, and computed ones.
@@ -92,7 +106,7 @@ class ModelicaModel:
         """The model as it is now."""
         return _core.CompiledModel(self.core)
 
-    def with_values(self, values: Mapping[str, float]) -> ModelicaModel:
+    def with_values(self, values: Mapping[str, ArrayLike]) -> ModelicaModel:
         """The same model, read again with other values: also of parameters that decide sizes and branches."""
         return ModelicaModel(self.text, self.file, self._class, {**self._values, **values}, self._libraries, self.start)
 
@@ -124,7 +138,7 @@ AnyModel = Union[Model, ModelicaModel, _core.CompiledModel]
 Runnable = Union[AnyModel, Fmu]
 
 
-def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, float] | None = None,
+def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, ArrayLike] | None = None,
          libraries: Sequence[str | os.PathLike[str]] = (), allow_code: bool = False) -> ModelicaModel | Any:
     """Reads a Modelica file. ``name`` chooses one of its classes (default: the last model); ``values`` replace what the
     file says of parameters and start values; ``libraries`` are folders with packages that the model uses.
@@ -134,7 +148,7 @@ def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, f
     if os.fspath(path).endswith(".fmu"):
         if name or libraries:
             raise _core.UsageError("name and libraries are for Modelica files; an FMU holds one model and all it needs")
-        return Fmu(os.fspath(path), values, allow_code)
+        return Fmu(os.fspath(path), settings(values), allow_code)
     try:
         with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read()
@@ -143,7 +157,7 @@ def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, f
     return ModelicaModel(text, os.fspath(path), name, values, [os.fspath(p) for p in libraries])
 
 
-def loads(text: str, name: str = "", *, values: Mapping[str, float] | None = None,
+def loads(text: str, name: str = "", *, values: Mapping[str, ArrayLike] | None = None,
           libraries: Sequence[str | os.PathLike[str]] = ()) -> ModelicaModel:
     """Reads Modelica text."""
     return ModelicaModel(text, "<text>", name, values, [os.fspath(p) for p in libraries])

@@ -21,6 +21,15 @@ EVENTS = {"color": "#444444", "linewidth": 0.7, "linestyle": ":"}
 MOST_EVENTS = 200  # lines
 
 
+def _chosen(solution: Solution, names: tuple[str, ...]) -> list[str]:
+    """The variables that names stand for: arrays and patterns are several."""
+    chosen = []
+    for name in names:
+        rows = solution._rows(name)
+        chosen += [solution.names[k] for k in rows] if rows else [solution.names[solution.index(name)]]
+    return chosen or solution.names[:8]
+
+
 def _curves(solution: Solution, names: list[str], points: int) -> tuple[Any, Any]:
     t, left = solution.grid(points)
     rows = np.array([solution.index(name) for name in names], np.int32)
@@ -50,7 +59,7 @@ def draw_panels(solution: Solution, names: tuple[str, ...], axes: Any, points: i
     """One panel for each unit, and one with bands for Booleans and enumerations. Events are dotted lines, many of them
     marks at the upper edge; slides and contacts are shaded."""
     import matplotlib.pyplot as plt  # type: ignore[import]
-    chosen = list(names) or solution.names[:8]
+    chosen = _chosen(solution, names)
     banded = [name for name in chosen if solution.types[solution.index(name)] in ("Boolean", "enumeration")]
     curved = [name for name in chosen if name not in banded]
     units = list(dict.fromkeys(solution.units[solution.index(name)] for name in curved))

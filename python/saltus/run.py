@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .inputs import Signal, signals
@@ -11,6 +11,9 @@ from .fmu import Fmu
 from .model import Model, ModelicaModel, Runnable, settings
 from .report import Report
 from .solution import Solution
+
+if TYPE_CHECKING:
+    from .arrays import ArrayLike
 
 
 class RunError(_core.Error):
@@ -28,7 +31,7 @@ class RunError(_core.Error):
 class Prepared:
     """What is run, with its values, and all options of a run: those that are given, then the model's own."""
 
-    def __init__(self, model: Runnable, values: Mapping[str, float] | None, options: dict[str, Any]) -> None:
+    def __init__(self, model: Runnable, values: Mapping[str, ArrayLike] | None, options: dict[str, Any]) -> None:
         if not isinstance(model, (Model, ModelicaModel, Fmu, _core.CompiledModel)):
             raise TypeError("a run needs a Model, what load or loads gave, or a compiled model, not "
                             + type(model).__name__)
@@ -37,7 +40,7 @@ class Prepared:
         self._model = model
         self._chosen: dict[str, float] = {}
         if isinstance(model, Fmu):
-            self.system = model._begin(settings(values, model), options)
+            self.system = model._begin(settings(values), options)
             self._report = Report(model, self.system)
             self.options = complete(model.experiment, options)
             return
@@ -50,11 +53,11 @@ class Prepared:
         self._report = Report(model, self.system, self._chosen)
         self.options = complete({} if isinstance(model, _core.CompiledModel) else model.experiment, options)
 
-    def _with_values(self, values: Mapping[str, float] | None) -> _core.CompiledModel:
+    def _with_values(self, values: Mapping[str, ArrayLike] | None) -> _core.CompiledModel:
         model = self._model
         assert not isinstance(model, Fmu)
         compiled = model if isinstance(model, _core.CompiledModel) else model.compile()
-        self._chosen = settings(values, compiled)
+        self._chosen = settings(values)
         if self._chosen:
             try:
                 compiled = compiled.with_values(list(self._chosen.items()))
@@ -102,14 +105,14 @@ def complete(experiment: Mapping[str, float | None], options: dict[str, Any]) ->
     return chosen
 
 
-def simulate(model: Runnable, *, values: Mapping[str, float] | None = None, check: bool = True,
+def simulate(model: Runnable, *, values: Mapping[str, ArrayLike] | None = None, check: bool = True,
              start: float | None = None, stop: float | None = None, rtol: float | Sequence[float] | None = None,
              atol: float | Sequence[float] | None = None, method: str = "auto",
              inputs: Mapping[str, Signal] | None = None, **options: Any) -> Solution:
     """Runs a model and returns its solution.
 
     model    what load (also of an FMU), loads or Model gave, or what its compile() gave
-    values   parameters ("e") and start values ("h" or "h.start"), by name
+    values   parameters ("e") and start values ("h", "h.start" or "h(start)"), by name; arrays take lists
     inputs   values of inputs, by name: a number, a table (times, values), a function of time, a pandas Series over
              time, or an InputSignal; inputs without values keep their start values
     start, stop, rtol, atol   default: the model's experiment annotation, or 0, start + 1, 1e-6, as rtol; rtol and
@@ -141,7 +144,7 @@ class Simulator:
     ``from_state`` goes on where another run of the same model stood (``state()``).
     """
 
-    def __init__(self, model: Runnable, *, values: Mapping[str, float] | None = None,
+    def __init__(self, model: Runnable, *, values: Mapping[str, ArrayLike] | None = None,
                  from_state: _core.SimulatorState | None = None, **options: Any) -> None:
         if isinstance(model, Fmu) and from_state is not None:
             raise _core.UsageError("from_state is for models; the state of an FMU stays inside of the FMU")

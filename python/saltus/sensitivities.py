@@ -111,7 +111,7 @@ class SensitivityRun:
 
 
 def simulate_with_sensitivities(model: AnyModel, parameters: Sequence[str], *,
-                                values: Mapping[str, float] | None = None, check: bool = True,
+                                values: Mapping[str, ArrayLike] | None = None, check: bool = True,
                                 control: bool = True, **options: Any) -> SensitivityRun:
     """Runs a model and differentiates the run by parameters (``"mu"``) and by start values (``"x.start"``).
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 import importlib
+import itertools
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,15 +24,15 @@ MOST_SHOWN = 20  # events and values in texts
 
 def nearest(name: str, names: Sequence[str]) -> str:
     """A hint at the nearest of some names, or nothing."""
-    near = difflib.get_close_matches(name, names, 1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    return _core.Names(list(names)).hint(name)
 
 
 class Solution:
     """The result of a run.
 
-    ``sol.t`` and ``sol["h"]`` are arrays at the ends of the steps, events twice: before and after. ``sol(t)`` and
-    ``sol(t, "h")`` are dense output at any times. ``sol.events`` is a list of dicts.
+    ``sol.t`` and ``sol["h"]`` are arrays at the ends of the steps, events twice: before and after. ``sol["u"]`` of an
+    array has the shape of u, then that of ``sol.t``. ``sol(t)`` and ``sol(t, "h")`` are dense output at any times.
+    ``"h" in sol``, ``for name in sol`` and ``sol.keys()`` are about the names; ``sol.events`` is a list of dicts.
     """
 
     def __init__(self, run: _core.Run, name: str, report: Report | None = None) -> None:
@@ -49,6 +50,7 @@ class Solution:
         self.t_start, self.t_end = run.t_start, run.t_end
         self.stays: list[tuple[float, float]] = run.stays  # when it slides along surfaces or rests on them
         self._index = {name: k for k, name in enumerate(self.names)}
+        self._table: _core.Names | None = None
         self._events: list[dict[str, Any]] | None = None
         self._samples: tuple[Array, Array] | None = None
 
@@ -66,10 +68,44 @@ class Solution:
 
     def index(self, name: str) -> int:
         """The row of a variable."""
-        try:
-            return self._index[name]
-        except KeyError:
-            raise KeyError(f"there is no variable '{name}'{nearest(name, self.names)}") from None
+        place = self._index.get(name)
+        if place is None:
+            place = self._spellings().find(name)
+        if place is None:
+            raise KeyError(self._unknown(name))
+        return place
+
+    def keys(self) -> list[str]:
+        """The names of the variables, as ``names``: ``dict(sol)`` has all of them."""
+        return self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and bool(self._rows(name))
+
+    def _spellings(self) -> _core.Names:
+        if self._table is None:
+            self._table = _core.Names(self.names)
+        return self._table
+
+    def _unknown(self, name: str) -> str:
+        return f"there is no variable '{name}'{self._spellings().hint(name)}"
+
+    def _rows(self, name: str) -> list[int]:
+        """The rows of a variable, of the elements of an array, or of the names that a pattern matches."""
+        place = self._index.get(name)
+        return self._spellings().find_all(name) if place is None else [place]
+
+    def _shape(self, name: str, rows: Sequence[int]) -> tuple[int, ...]:
+        """The shape of what a name stands for: that of an array whose elements are all here, or one row for each."""
+        if len(rows) == 1 and self.names[rows[0]].replace(" ", "") == name.replace(" ", ""):
+            return ()
+        ends = [self.names[k][len(name):] for k in rows if self.names[k].startswith(name)]
+        places = [tuple(map(int, end[1:-1].split(","))) for end in ends if re.fullmatch(r"\[[0-9, ]+\]", end)]
+        shape = tuple(max(sizes) for sizes in zip(*places)) if places and len({len(p) for p in places}) == 1 else ()
+        return shape if places == list(itertools.product(*(range(1, n + 1) for n in shape))) else (len(rows),)
 
     def grid(self, points: int | None = None) -> tuple[Array, Flags]:
         """Times with events twice, and which of them mean the value before: ``points`` equidistant ones, or the ends of
@@ -103,16 +139,22 @@ class Solution:
         return self._sampled()[1]
 
     def __getitem__(self, name: str) -> Array:
-        row: Array = self.values[self.index(name)]
-        return row
+        rows = self._rows(name)
+        if not rows:
+            raise KeyError(self._unknown(name))
+        found: Array = self.values[rows].reshape(self._shape(name, rows) + self.t.shape)
+        return found
 
     def __call__(self, t: ArrayLike, name: str | Sequence[str] | None = None) -> Array:
         """Dense output. ``sol(t)`` has the shape (variables,) + t.shape, ``sol(t, "h")`` that of t."""
         times = np.asarray(t, float)
-        chosen = self.names if name is None else [name] if isinstance(name, str) else list(name)
-        rows = np.array([self.index(n) for n in chosen], np.int32)
-        values = self._core().sample(times.ravel(), rows).reshape((len(chosen),) + times.shape)
-        result: Array = values[0] if isinstance(name, str) else values
+        chosen = [[k] for k in range(len(self.names))] if name is None else [self._rows(name)] \
+            if isinstance(name, str) else [[self.index(n)] for n in name]
+        if isinstance(name, str) and not chosen[0]:
+            raise KeyError(self._unknown(name))
+        rows = np.array([k for part in chosen for k in part], np.int32)
+        shape = self._shape(name, chosen[0]) if isinstance(name, str) else (len(rows),)
+        result: Array = self._core().sample(times.ravel(), rows).reshape(shape + times.shape)[()]  # no 0-d arrays
         return result
 
     def _core(self) -> _core.Run | StoredRun:
@@ -173,7 +215,7 @@ class Solution:
         if isinstance(stored, _core.Run):
             kept = len(stored.step_times) > 1 or self.t_start == self.t_end
             stored = StoredRun(stored, len(self.names)) if kept else None
-        return dict(self.__dict__, _events=self.events, _run=stored, _report=None)
+        return dict(self.__dict__, _events=self.events, _run=stored, _report=None, _table=None)
 
     def __repr__(self) -> str:
         s = self.status

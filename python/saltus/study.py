@@ -120,7 +120,7 @@ class Study:
 class _Plan(ExtendedModel):
     """A copy of the model with variables for the expressions that a study asks for, and the plan for it."""
 
-    def __init__(self, model: Model | ModelicaModel, values: Mapping[str, float] | None,
+    def __init__(self, model: Model | ModelicaModel, values: Mapping[str, ArrayLike] | None,
                  options: dict[str, Any]) -> None:
         super().__init__(model, values, options.get("start"), "study")
         self.stop_given = options.get("stop") is not None
@@ -222,7 +222,7 @@ def sweep(model: Model | ModelicaModel, over: Mapping[str, ArrayLike] | None = N
           members: int = 1, seed: int = 0, table: Mapping[str, ArrayLike] | None = None,
           period: Quantity | None = None, section: Quantity | None = None, direction: str = "up", transient: int = 0,
           keep: int = 1, after: float | None = None, tolerance: float = 1e-4,
-          values: Mapping[str, float] | None = None, threads: int = 0, executor: str = "full",
+          values: Mapping[str, ArrayLike] | None = None, threads: int = 0, executor: str = "full",
           time_limit: float | None = None, store: str | os.PathLike[str] | None = None, restart: bool = False,
           progress: Callable[[dict[str, Any]], Any] | None = None, **options: Any) -> Study:
     """Runs a model for many values, in threads, and returns a Study.
@@ -263,7 +263,7 @@ def bifurcation(model: Model | ModelicaModel, over: Mapping[str, ArrayLike],
                 variables: Quantity | Sequence[Quantity], *, period: Quantity | None = None,
                 section: Quantity | None = None, direction: str = "up", transient: int = 100, keep: int = 50,
                 follow: str = "none", collect: Collected = (), tolerance: float = 1e-4,
-                values: Mapping[str, float] | None = None, threads: int = 0, executor: str = "full",
+                values: Mapping[str, ArrayLike] | None = None, threads: int = 0, executor: str = "full",
                 time_limit: float | None = None, store: str | os.PathLike[str] | None = None, restart: bool = False,
                 progress: Callable[[dict[str, Any]], Any] | None = None, **options: Any) -> Study:
     """Samples over a parameter: a bifurcation diagram.
@@ -284,7 +284,7 @@ def bifurcation(model: Model | ModelicaModel, over: Mapping[str, ArrayLike],
 
 def poincare(model: Model | ModelicaModel, variables: Sequence[Quantity], *, period: Quantity | None = None,
              section: Quantity | None = None, direction: str = "up", transient: int = 100, keep: int = 1000,
-             over: Mapping[str, ArrayLike] | None = None, values: Mapping[str, float] | None = None,
+             over: Mapping[str, ArrayLike] | None = None, values: Mapping[str, ArrayLike] | None = None,
              threads: int = 0, executor: str = "full", store: str | os.PathLike[str] | None = None,
              restart: bool = False,
              progress: Callable[[dict[str, Any]], Any] | None = None, **options: Any) -> Study:
@@ -303,7 +303,8 @@ def poincare(model: Model | ModelicaModel, variables: Sequence[Quantity], *, per
 def basin(model: Model | ModelicaModel, over: Mapping[str, ArrayLike],
           variables: Sequence[Quantity] | None = None, *, period: Quantity | None = None,
           section: Quantity | None = None, direction: str = "up", transient: int = 200, keep: int = 8,
-          tolerance: float = 1e-4, values: Mapping[str, float] | None = None, threads: int = 0, executor: str = "full",
+          tolerance: float = 1e-4, values: Mapping[str, ArrayLike] | None = None, threads: int = 0,
+          executor: str = "full",
           time_limit: float | None = None, store: str | os.PathLike[str] | None = None, restart: bool = False,
           progress: Callable[[dict[str, Any]], Any] | None = None, **options: Any) -> Study:
     """Which attractor is reached from where: ``study["attractor"]`` is 1, 2, …, 0 where samples do not repeat, -1 where

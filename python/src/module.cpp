@@ -1,5 +1,6 @@
 // The module saltus._core. What is comfort (plots, tables, solve_ivp) is written in Python on top of it.
 #include <pybind11/stl.h>
+#include <saltus/base/names.hpp>
 #include <saltus/base/version.hpp>
 #include <saltus/modelica/modelica.hpp>
 #include <saltus/saltus.hpp>
@@ -48,6 +49,36 @@ void add_errors(py::module_& m) {
   });
 }
 
+/// The spellings of names that the command line and C++ understand, too.
+class Names {
+ public:
+  explicit Names(std::vector<std::string> names) : names_(std::move(names)), table_(names_) {}
+  const NameTable& table() const { return table_; }
+
+ private:
+  std::vector<std::string> names_;
+  NameTable table_;
+};
+
+void add_names(py::module_& m) {
+  py::class_<Names>(m, "Names")
+      .def(py::init<std::vector<std::string>>(), py::arg("names"))
+      .def_static(
+          "base", [](const std::string& text) { return read_name(text).name; }, py::arg("text"))
+      .def(
+          "find", [](const Names& names, const std::string& text) { return names.table().find(text); }, py::arg("text"))
+      .def(
+          "find_settable",
+          [](const Names& names, const std::string& text) { return names.table().find_settable(text); },
+          py::arg("text"))
+      .def(
+          "find_all", [](const Names& names, const std::string& text) { return names.table().find_all(text); },
+          py::arg("text"))
+      .def(
+          "hint", [](const Names& names, const std::string& text) { return names.table().hint(text); },
+          py::arg("text"));
+}
+
 }  // namespace
 }  // namespace saltus::python
 
@@ -56,6 +87,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The compiled part of saltus";
   m.attr("__version__") = std::string(saltus::version());
   add_errors(m);
+  add_names(m);
   add_expressions(m);
   add_models(m);
   add_fmus(m);

@@ -364,3 +364,44 @@ def test_the_examples_run():
     for path in sorted((folder / "gallery").glob("*.mo")):
         run = sl.simulate(sl.load(path))
         assert run.ok and np.isfinite(run(run.t_end)).all(), path
+
+
+ARRAYS = """
+model Arrays
+  parameter Real k[3] = {1, 2, 3};
+  Real u[3](each start = 1, each fixed = true), m[2,2], h(start = 1, fixed = true);
+equation
+  der(h) = -h;
+  for i in 1:3 loop der(u[i]) = -k[i]*u[i]; end for;
+  for i in 1:2 loop for j in 1:2 loop m[i,j] = i*h + j; end for; end for;
+  annotation(experiment(StopTime = 1, Tolerance = 1e-9));
+end Arrays;
+"""
+
+
+def test_arrays_are_arrays():
+    run = sl.simulate(sl.loads(ARRAYS))
+    assert run["u"].shape == (3, len(run.t)) and run["m"].shape == (2, 2, len(run.t))
+    assert (run["u"][1] == run["u[2]"]).all() and (run["m"][0, 1] == run["m[1, 2]"]).all()
+    assert run["u*"].shape == (3, len(run.t))
+    assert run([0.0, 1.0], "u").shape == (3, 2) and run(1.0, "u") == pytest.approx(np.exp([-1.0, -2.0, -3.0]), abs=1e-8)
+    assert run(1.0, "m").shape == (2, 2) and run(1.0, "h").shape == ()
+    assert "u" in run and "u[1]" in run and "m[1, 2]" in run and "q" not in run and 3 not in run
+    assert list(run) == run.keys() == run.names and len(dict(run)) == 8
+    with pytest.raises(KeyError, match=r"the elements of 'u' are u\[1\] to u\[3\]"):
+        run["u[4]"]
+    with pytest.raises(KeyError, match="there is no variable 'q'"):
+        run["q"]
+    assert (pickle.loads(pickle.dumps(run))["u"] == run["u"]).all()
+
+
+def test_values_may_be_arrays_and_have_every_spelling():
+    model = sl.loads(ARRAYS)
+    expected = sl.simulate(model, values={"k[1]": 4, "k[2]": 5, "k[3]": 6})["u"]
+    assert (sl.simulate(model, values={"k": [4, 5, 6]})["u"] == expected).all()
+    assert (sl.simulate(sl.loads(ARRAYS, values={"k": np.array([4, 5, 6])}))["u"] == expected).all()
+    for name in ("h", "h.start", "h(start)", " h "):
+        assert sl.simulate(model, values={name: 3.0})["h"][0] == 3.0
+        assert sl.simulate_with_sensitivities(model, [name]).final("h") == pytest.approx([np.exp(-1.0)], abs=1e-7)
+    assert (sl.simulate(model, values={"u.start": [3, 4, 5]})["u"][:, 0] == [3, 4, 5]).all()
+    assert (sl.simulate(model, values={"u": 7.0})["u"][:, 0] == 7.0).all()

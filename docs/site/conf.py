@@ -36,6 +36,7 @@ myst_heading_anchors = 6  # links to headings, spelt as forges spell them
 suppress_warnings = ["misc.highlighting_failure"]  # messages of the program are no source code
 
 html_theme = "furo"
+pygments_style, pygments_dark_style = "xcode", "github-dark"  # all colours have a contrast of at least 4.5
 html_title = f"Saltus {version}"
 html_math_renderer = "mathml"
 html_copy_source = False
@@ -106,7 +107,8 @@ def mend_theme(app, exception):
         sheet = sheet.replace("url(/javascript/normalize.css/", "url(")
     if "prefers-color-scheme" not in sheet:
         colours = re.search(r'body\[data-theme="dark"\] (\{[^}]*\})', sheet).group(1)
-        sheet += '@media not print and (prefers-color-scheme: dark) { body:not([data-theme="light"]) ' + colours + "}\n"
+        # "not print and (…)" would be true wherever not both hold: also on screens with light colours
+        sheet += '@media screen and (prefers-color-scheme: dark) { body:not([data-theme="light"]) ' + colours + "}\n"
     (styles / "furo.css").write_text(sheet, encoding="utf-8")
     script, module = (scripts / "furo.js").read_text(encoding="utf-8"), 'import Gumshoe from "./gumshoe-patched.js";'
     if module in script:

@@ -584,7 +584,10 @@ Identifier Parser::component_name() {
     if (at(semicolon)) return {};
     fail();
   }
-  fail_expected("the name of a component after " + after);
+  std::string hint;
+  if (found.kind == integer && previous().kind == comma)
+    hint = "numbers have a decimal point, as 1." + std::string(text(found)) + "; a ',' begins the next component";
+  fail_expected("the name of a component after " + after, std::move(hint));
 }
 
 ComponentDeclaration Parser::component_declaration() {

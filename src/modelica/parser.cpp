@@ -165,6 +165,8 @@ void Parser::expect_semicolon(const std::string& after) {
   std::string hint = missing_operator_hint(found);
   if (after == "declaration" && previous().kind == identifier && found.kind == identifier)
     hint = "is a ',' missing before " + describe(found) + "?";
+  if (found.kind == comma && previous().kind == integer && next_is(integer))
+    hint = "numbers have a decimal point: " + std::string(text(previous())) + "." + std::string(text(peek(1)));
   fail_at(found, "expected ';' after this " + after + ", but found " + describe(found), std::move(hint));
 }
 

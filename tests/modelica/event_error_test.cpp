@@ -24,6 +24,23 @@ end M;
 )");
 }
 
+TEST(FlattenErrors, AStateThatAClauseAssigns) {
+  EXPECT_EQ(load_errors(R"(model M
+  Real x;
+equation
+  der(x) = 1;
+  when x > 0.5 then
+    x = 0;
+  end when;
+end M;
+)"),
+            R"(a.mo:4:7: error: 'x' changes at events only and has no derivative
+    der(x) = 1;
+        ^
+hint: an equation in a 'when' makes it discrete; to set a state there, write reinit(x, value)
+)");
+}
+
 TEST(FlattenErrors, PreOfAnExpression) {
   EXPECT_EQ(load_errors(R"(model M
   Real x;

@@ -20,6 +20,19 @@ hint: did you mean 'speed'?
 )");
 }
 
+TEST(FlattenErrors, NamesThatModelicaSpellsOtherwise) {
+  const std::pair<const char*, const char*> cases[] = {{"pi", "write Modelica.Constants.pi"},
+                                                       {"t", "the time is called time"},
+                                                       {"inf", "write Modelica.Constants.inf"},
+                                                       {"q", "declare it, for example: Real q;"}};
+  for (const auto& [name, hint] : cases) {
+    const std::string errors =
+        load_errors("model M\n  Real x;\nequation\n  der(x) = " + std::string(name) + ";\nend M;\n");
+    EXPECT_NE(errors.find("'" + std::string(name) + "' is not declared"), std::string::npos) << errors;
+    EXPECT_NE(errors.find("hint: " + std::string(hint)), std::string::npos) << errors;
+  }
+}
+
 TEST(FlattenErrors, AnUnknownFunction) {
   EXPECT_EQ(load_errors(R"(model M
   Real x;

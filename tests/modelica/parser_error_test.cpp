@@ -85,6 +85,20 @@ TEST(ParserErrors, AMisspeltSectionKeywordGivesOneError) {
             "hint: did you mean 'equation'?\n");
 }
 
+TEST(ParserErrors, ADecimalComma) {
+  EXPECT_EQ(messages("model M\n"
+                     "  Real x;\n"
+                     "equation\n"
+                     "  der(x) = 1,5;\n"
+                     "end M;\n"),
+            "a.mo:4:13: error: expected ';' after this equation, but found ','\n"
+            "    der(x) = 1,5;\n"
+            "              ^\n"
+            "hint: numbers have a decimal point: 1.5\n");
+  EXPECT_NE(messages("model M\n  parameter Real a = 1,5;\nend M;\n").find("hint: numbers have a decimal point, as 1.5"),
+            std::string::npos);
+}
+
 TEST(ParserErrors, AMisspeltPrefixGivesOneError) {
   EXPECT_EQ(messages("model Ball\n"
                      "  paramter Real g = 9.81;\n"

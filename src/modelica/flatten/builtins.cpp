@@ -329,7 +329,14 @@ Value Flattener::differentiate(const Value& value, const Location& where) {
       result.variability = Variability::discrete;
       continue;
     }
-    if (is_discrete_symbol(e)) throw Fault{where, "'" + e.name() + "' changes at events only and has no derivative"};
+    if (is_discrete_symbol(e)) {
+      const Component* of = component_of(e);
+      const bool real = of && of->type.kind == TypeKind::real;
+      throw Fault{where, "'" + e.name() + "' changes at events only and has no derivative",
+                  real ? "an equation in a 'when' makes it discrete; to set a state there, write reinit(" + e.name() +
+                             ", value)"
+                       : ""};
+    }
     try {
       e = der(e);
     } catch (const UsageError&) {

@@ -2,6 +2,8 @@
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "modelica/flatten/flattener.hpp"
 #include "modelica/printer.hpp"
@@ -259,6 +261,18 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
                 "a class does not see what classes that extend it declare: declare it here, too"};
   std::sort(names.begin(), names.end());
   const std::string near = did_you_mean(name.text, names);
+  // what people write for the things that Modelica has under another name
+  static const std::map<std::string_view, const char*> elsewhere = {
+      {"pi", "write Modelica.Constants.pi"},
+      {"Pi", "write Modelica.Constants.pi"},
+      {"PI", "write Modelica.Constants.pi"},
+      {"t", "the time is called time"},
+      {"Time", "the time is called time"},
+      {"inf", "write Modelica.Constants.inf"},
+      {"eps", "write Modelica.Constants.eps"}};
+  const bool closer = !near.empty() && near != "did you mean 'time'?";
+  if (const auto known = elsewhere.find(name.text); known != elsewhere.end() && !closer)
+    throw Fault{name.where, in_quotes(name.text) + " is not declared", known->second};
   throw Fault{name.where, in_quotes(name.text) + " is not declared",
               near.empty() ? "declare it, for example: Real " + std::string(name.text) + ";" : near};
 }

@@ -36,7 +36,7 @@ myst_heading_anchors = 6  # links to headings, spelt as forges spell them
 suppress_warnings = ["misc.highlighting_failure"]  # messages of the program are no source code
 
 html_theme = "furo"
-pygments_style, pygments_dark_style = "xcode", "github-dark"  # all colours have a contrast of at least 4.5
+pygments_style, pygments_dark_style = "default", "github-dark"  # all colours have a contrast of at least 4.5
 html_title = f"Saltus {version}"
 html_math_renderer = "mathml"
 html_copy_source = False

@@ -66,7 +66,8 @@ for (const colorScheme of ["light", "dark"]) {
   for (const name of pages) {
     await view.goto(start + name);
     assert.deepEqual(await view.evaluate(faint), [], `${name}, ${colorScheme}`);
-    brightness.push(await view.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number)[0]));
+    const red = () => Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]);
+    brightness.push(await view.evaluate(red));
   }
   assert.ok(brightness.every((b) => (colorScheme === "light" ? b > 200 : b < 60)), `${colorScheme}: ${brightness}`);
   await view.setViewportSize({ width: 390, height: 800 });

@@ -10,6 +10,10 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from . import argument_errors
+
+argument_errors.mend()  # before names of the compiled module are taken from it
+
 from ._core import (
     Array, BoolArray, BoolExpr, Equation, Error, Expr, ExplicitMode, Index, InputSignal, ModelError, ModelicaError,
     ModeTransition, SimulatorState, UsageError, When, __version__, abs, acos, acosh, asin, asinh, atan, atan2, atanh,

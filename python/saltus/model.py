@@ -13,16 +13,28 @@ if TYPE_CHECKING:
     from .arrays import ArrayLike
 
 
+class MissingFile(_core.UsageError, FileNotFoundError):
+    """A file that is not there: an error of use, and Python's own."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def settings(values: Mapping[str, ArrayLike] | None) -> dict[str, float]:
     """Values by the names of numbers: ``{"k": [4, 5]}`` is ``{"k[1]": 4.0, "k[2]": 5.0}``. How names may be spelled is
     known where they are looked up."""
+    if values is not None and not isinstance(values, Mapping):
+        raise TypeError(f"values are given by name, for example {{\"e\": 0.8}}, not as {type(values).__name__}")
     given: dict[str, float] = {}
     for name, value in (values or {}).items():
         if isinstance(value, (list, tuple)) or getattr(value, "shape", ()):
             for place, element in _elements(value):
                 given[f"{_core.Names.base(name)}[{place}]"] = element
         else:
-            given[name] = float(cast(Any, value))
+            try:
+                given[name] = float(cast(Any, value))
+            except (TypeError, ValueError):
+                raise TypeError(f"the value of '{name}' is a number, or a list of numbers; got {value!r}") from None
     return given
 
 
@@ -152,6 +164,8 @@ def load(path: str | os.PathLike[str], name: str = "", *, values: Mapping[str, A
     try:
         with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read()
+    except FileNotFoundError:
+        raise MissingFile(f"there is no file '{os.fspath(path)}'") from None
     except OSError as error:
         raise _core.UsageError(f"the file '{os.fspath(path)}' cannot be read: {error.strerror}") from None
     return ModelicaModel(text, os.fspath(path), name, values, [os.fspath(p) for p in libraries])

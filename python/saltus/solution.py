@@ -95,6 +95,9 @@ class Solution:
 
     def _rows(self, name: str) -> list[int]:
         """The rows of a variable, of the elements of an array, or of the names that a pattern matches."""
+        if not isinstance(name, str):
+            raise TypeError(f"variables have names: write solution[\"{self.names[0] if self.names else 'x'}\"], not "
+                            f"solution[{name!r}]")
         place = self._index.get(name)
         return self._spellings().find_all(name) if place is None else [place]
 
@@ -147,7 +150,11 @@ class Solution:
 
     def __call__(self, t: ArrayLike, name: str | Sequence[str] | None = None) -> Array:
         """Dense output. ``sol(t)`` has the shape (variables,) + t.shape, ``sol(t, "h")`` that of t."""
-        times = np.asarray(t, float)
+        try:
+            times = np.asarray(t, float)
+        except (TypeError, ValueError):
+            raise TypeError(f"times are numbers: write solution(0.5, \"x\"), or solution[\"x\"] for all times; got "
+                            f"{t!r}") from None
         chosen = [[k] for k in range(len(self.names))] if name is None else [self._rows(name)] \
             if isinstance(name, str) else [[self.index(n)] for n in name]
         if isinstance(name, str) and not chosen[0]:

@@ -12,15 +12,16 @@ if ! compgen -G "$build/python/saltus/_core.*.so" >/dev/null; then
   echo "building the Python package (first time, some minutes) …" >&2
 fi
 saltus_lock "$build"
-trap 'echo "building saltus was interrupted; the next call goes on where it stopped" >&2; exit 130' INT TERM
-saltus_configure python release SALTUS_PYTHON:BOOL=ON
-log=$build/python.log
-cmake --build "$build" -j "$(saltus_jobs)" --target saltus_python_package >"$log" 2>&1 || {
-  cat "$log" >&2
-  echo "building saltus failed; the reason is above (also in build/release/python.log)" >&2
-  exit 1
+build_package() {
+  local log=$build/python.log
+  saltus_configure python release SALTUS_PYTHON:BOOL=ON || return
+  if ! cmake --build "$build" -j "$(saltus_jobs)" --target saltus_python_package >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "building saltus failed; the reason is above (also in build/release/python.log)" >&2
+    return 1
+  fi
 }
-trap - INT TERM
+saltus_interruptible ./python.sh build_package
 exec 9>&-
 python=$(sed -n 's/^_*Python3_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt" | head -1)
 PYTHONPATH="$build/python${PYTHONPATH:+:$PYTHONPATH}" exec "${python:-python3}" "$@"

@@ -47,3 +47,30 @@ saltus_lock() {
     flock 9
   fi
 }
+
+# saltus_interruptible CALL COMMAND…: runs the command in a process group of its own and returns its exit code. SIGINT,
+# SIGTERM and SIGHUP end the group and the script, with a line that names CALL as what continues, and exit code 130.
+# (Bash handles signals after its foreground command, and drops SIGINT when that command exits with a code, as cmake does.)
+saltus_interruptible() {
+  local call=$1 job="" result=0
+  shift
+  trap 'saltus_interrupt "$call" "$job"' INT TERM HUP
+  set -m
+  "$@" </dev/null &
+  job=$!
+  set +m
+  wait "$job" || result=$?
+  trap - INT TERM HUP
+  return "$result"
+}
+
+saltus_interrupt() {
+  trap '' INT TERM HUP
+  if [[ -n $2 ]]; then
+    kill -TERM -- "-$2" 2>/dev/null || true
+    wait "$2" 2>/dev/null || true
+    while kill -0 -- "-$2" 2>/dev/null; do sleep 0.05; done  # Ninja removes what is half written
+  fi
+  echo "building saltus was interrupted; the next $1 continues where it stopped" >&2
+  exit 130
+}

@@ -24,13 +24,13 @@ bool is_ascii(char c) {
   return static_cast<unsigned char>(c) < 0x80;
 }
 
-struct Fixed {
+struct FixedText {
   std::string_view text;
   TokenKind kind;
 };
 
 // Longest first among those with a common beginning.
-constexpr std::array<Fixed, 28> operators{{
+constexpr std::array<FixedText, 28> fixed_texts{{
     {":=", TokenKind::assign},        {"==", TokenKind::equal},
     {"<>", TokenKind::not_equal},     {"<=", TokenKind::less_equal},
     {">=", TokenKind::greater_equal}, {".+", TokenKind::dot_plus},
@@ -143,7 +143,7 @@ class Lexer {
     const std::string_view rest = text_.substr(at_);
     for (const auto& foreign : foreign_operators)
       if (foreign.text[0] == c && rest.starts_with(foreign.text)) return read_foreign(foreign);
-    for (const auto& op : operators)
+    for (const auto& op : fixed_texts)
       if (op.text[0] == c && rest.starts_with(op.text)) {
         at_ += op.text.size();
         return push(op.kind);
@@ -324,7 +324,7 @@ TokenKind keyword_kind(std::string_view word) {
 
 std::string_view spelling(TokenKind kind) {
   if (is_keyword(kind)) return keywords[static_cast<std::size_t>(kind) - static_cast<std::size_t>(first_keyword)];
-  for (const auto& op : operators)
+  for (const auto& op : fixed_texts)
     if (op.kind == kind) return op.text;
   switch (kind) {
     case TokenKind::end_of_file:

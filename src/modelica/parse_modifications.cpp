@@ -5,11 +5,8 @@
 #include <utility>
 
 namespace saltus::modelica {
-namespace {
 
 using enum TokenKind;
-
-}  // namespace
 
 const Modification* Parser::modification() {
   if (!at_any({left_paren, equals, assign, equal})) return nullptr;

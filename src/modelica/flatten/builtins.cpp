@@ -307,7 +307,7 @@ bool Flattener::event_call(std::string_view name, const Call& call, const Locati
       if (!value.is_numeric() || !value.is_scalar() || value.variability < Variability::parameter)
         throw Fault{where, "'realParameterEqual' compares parameters, not a value of type " + describe(value)};
     result = Value(TypeKind::boolean, join(both[0].variability, both[1].variability),
-                   no_event(equal(both[0].scalar(), both[1].scalar())).expr());
+                   no_event(saltus::equal(both[0].scalar(), both[1].scalar())).expr());
     return true;
   }
   if (name == "reinit" || name == "assert" || name == "terminate")

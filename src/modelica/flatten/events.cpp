@@ -427,7 +427,7 @@ void Flattener::solve_at_start(const FlatEquation& e, bool known, InitialTargets
   }
   const Expr &a = e.lhs.scalar(), &b = e.rhs.scalar();
   const bool truths = e.lhs.type == TypeKind::boolean;
-  const BoolExpr holds = truths ? (BoolExpr(a) && BoolExpr(b)) || (!BoolExpr(a) && !BoolExpr(b)) : equal(a, b);
+  const BoolExpr holds = truths ? (BoolExpr(a) && BoolExpr(b)) || (!BoolExpr(a) && !BoolExpr(b)) : saltus::equal(a, b);
   if (holds.expr().is_constant() && holds.expr().constant_value() != 0.0) return;
   clauses_.push_back({.condition = model_->initial(),
                       .actions = {{Kind::check,

@@ -281,7 +281,7 @@ Value Flattener::relation(Operator op, const Value& a, const Value& b, const Loc
       result = type == TypeKind::boolean ? BoolExpr(x) || !BoolExpr(y) : x >= y;
       break;
     default:
-      result = type == TypeKind::boolean ? if_else(BoolExpr(x), BoolExpr(y), !BoolExpr(y)) : equal(x, y);
+      result = type == TypeKind::boolean ? if_else(BoolExpr(x), BoolExpr(y), !BoolExpr(y)) : saltus::equal(x, y);
       if (op == Operator::not_equal) result = !result;
   }
   const Variability how = join(a.variability, b.variability);

@@ -1,5 +1,7 @@
-// All subcommands, for main(), which need not see what they are made of.
+// All subcommands, for programs, which need not see what they are made of.
 #pragma once
+
+#include <vector>
 
 #include "cli/app.hpp"
 
@@ -25,6 +27,9 @@ Command fmu_command();
 Command new_model_command();
 Command explain_command();
 Command completion_command();
+
+/// What the program saltus has, in the order of its help. (Python has it, too.)
+std::vector<Command> all_commands();
 
 /// `saltus run` without FMUs and derivatives.
 Command plain_run_command();

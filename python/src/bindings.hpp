@@ -19,5 +19,6 @@ void add_cycles(pybind11::module_& m);
 void add_stepping(pybind11::module_& m);
 void add_studies(pybind11::module_& m);
 void add_callbacks(pybind11::module_& m);
+void add_command_line(pybind11::module_& m);
 
 }  // namespace saltus::python

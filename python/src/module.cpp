@@ -100,4 +100,5 @@ PYBIND11_MODULE(_core, m) {
   add_stepping(m);
   add_studies(m);
   add_callbacks(m);
+  add_command_line(m);
 }

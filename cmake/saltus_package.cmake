@@ -1,5 +1,5 @@
-# A Debian package of program, library and headers: build the preset release, then
-# cpack --config build/release/CPackConfig.cmake
+# Debian packages saltus (the program), libsaltus-dev (library and headers) and, in builds with Python, python3-saltus:
+# cmake --build build/release && cpack --config build/release/CPackConfig.cmake
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME saltus)
 set(CPACK_PACKAGE_VENDOR "Saltus")
@@ -8,13 +8,39 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL program devel)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the program links; found by dpkg-dev and file
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox | gnuplot")
-# programs that use the library are linked with these
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "cmake, g++, libsuitesparse-dev, libsuperlu-dev, libsleef-dev, libfmt-dev, libpugixml-dev, zlib1g-dev, "
-    "libeigen3-dev, nlohmann-json3-dev, graphviz")
-string(REPLACE ";" "" CPACK_DEBIAN_PACKAGE_SUGGESTS "${CPACK_DEBIAN_PACKAGE_SUGGESTS}")
+
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME saltus)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)  # what the program links; found by dpkg-dev and file
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "gnuplot-nox | gnuplot")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "graphviz")
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The program: runs, checks and studies models with events and sliding.")
+
+set(CPACK_DEBIAN_DEVEL_PACKAGE_NAME libsaltus-dev)
+set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
+set(_libraries libsuitesparse-dev libfmt-dev libpugixml-dev zlib1g-dev libeigen3-dev nlohmann-json3-dev)
+if(SALTUS_HAS_SUPERLU)
+  list(APPEND _libraries libsuperlu-dev)
+endif()
+if(SALTUS_HAS_SLEEF)
+  list(APPEND _libraries libsleef-dev)
+endif()
+list(JOIN _libraries ", " CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS)  # programs are linked with these
+set(CPACK_DEBIAN_DEVEL_PACKAGE_RECOMMENDS "cmake (>= 3.25) | pkg-config")
+set(CPACK_COMPONENT_DEVEL_DESCRIPTION "The static library, its headers, and files for CMake and pkg-config.")
+
+if(SALTUS_PYTHON)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  math(EXPR _next "${SALTUS_PYTHON_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-saltus)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "python3 (>= 3.${SALTUS_PYTHON_MINOR}), python3 (<< 3.${_next}), python3-numpy (>= 1:1.22)")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-matplotlib, python3-pandas, python3-xarray")
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The Python package: models from text or expressions, results in numpy.")
+endif()
 include(CPack)

@@ -95,8 +95,11 @@ def release(root, version, date, only_check):
   .ci/run                                     must be green with these changes
   git commit -a -m "release: make {version}"
   git tag -a v{version} -m "Saltus {version}"
-  cmake --build build/release && cpack --config build/release/CPackConfig.cmake
-  pip wheel --no-build-isolation --no-deps -w build/wheel ./python
+  cmake --preset python && cmake --build build/release
+  cpack --config build/release/CPackConfig.cmake
+  scripts/make_archive.py build/release
+  SALTUS_BUILD_DIR=build/release pip wheel --no-build-isolation --no-deps -w build/wheel .
+  scripts/repair_wheel.py build/wheel/saltus-{version}-*.whl
   git push --follow-tags, and the packages to where they are published""")
 
 

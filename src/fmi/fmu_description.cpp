@@ -12,6 +12,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/number_from.hpp"
+
 namespace saltus {
 
 namespace {
@@ -36,8 +38,7 @@ std::optional<double> number_of(const pugi::xml_node& node, const char* name) {
   const std::string_view text = node.attribute(name).value();
   if (text.empty()) return {};
   double value = 0.0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+  if (number_from(text, value) != std::errc())
     refuse(fmt::format("{}=\"{}\" of '{}' is not a number", name, text, text_of(node, "name")));
   return value;
 }

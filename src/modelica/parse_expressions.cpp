@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/number_from.hpp"
+
 namespace saltus::modelica {
 namespace {
 
@@ -293,9 +295,8 @@ ExprPtr Parser::number() {
     warn(where(token), "this integer is too large; it is taken as a Real", "write a Real number, such as 1e20");
   }
   double value = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (parsed.ec == std::errc::result_out_of_range) {
-    // from_chars leaves the value alone in both cases; a number near zero has a negative exponent.
+  if (number_from(digits, value) == std::errc::result_out_of_range) {
+    // The value is unchanged in both cases; a number near zero has a negative exponent.
     const std::size_t exponent = digits.find_first_of("eE");
     const bool tiny = (exponent != std::string_view::npos && digits[exponent + 1] == '-') || digits.starts_with("0.");
     if (!tiny) report(where(token), "this number is too large for a Real", "the largest Real is about 1.8e308");

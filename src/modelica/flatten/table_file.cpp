@@ -9,11 +9,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
+
+#include "base/number_from.hpp"
 
 namespace saltus::modelica {
 
@@ -47,9 +48,7 @@ class TableReader {
   double number(std::string_view text) const {
     if (text.starts_with('+')) text.remove_prefix(1);
     double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-      fail("'" + std::string(text.substr(0, 40)) + "' is not a number");
+    if (number_from(text, value) != std::errc()) fail("'" + std::string(text.substr(0, 40)) + "' is not a number");
     return value;
   }
 

@@ -134,7 +134,7 @@ bool KeptModes::find_changes(const Mode& mode) {
 }
 
 int KeptModes::add(std::int32_t head, std::size_t begin) {
-  kept_.push_back({head, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin >> 32)});
+  kept_.push_back({head, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(std::uint64_t{begin} >> 32)});
   return static_cast<int>(kept_.size()) - 1;
 }
 

@@ -77,7 +77,7 @@ class KeptModes {
     std::int32_t head;
     std::uint32_t begin_low, begin_high;
 
-    std::size_t begin() const { return static_cast<std::size_t>(begin_high) << 32 | begin_low; }
+    std::size_t begin() const { return static_cast<std::size_t>(std::uint64_t{begin_high} << 32 | begin_low); }
   };
 
   bool is_last(const Mode& mode) const;

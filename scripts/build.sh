@@ -65,7 +65,7 @@ saltus_interruptible() {
 }
 
 saltus_interrupt() {
-  trap '' INT TERM HUP
+  trap 'exit 130' INT TERM HUP  # a second one does not wait
   if [[ -n $2 ]]; then
     kill -TERM -- "-$2" 2>/dev/null || true
     wait "$2" 2>/dev/null || true

@@ -23,7 +23,7 @@ def stop(number, frame):
     sys.exit(2)
 if "--build" in sys.argv:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+        signal.signal(number, signal.SIG_IGN if (tree / "hangs").exists() else stop)
     (tree / "building").touch()
     if (tree / "fails").exists():
         print("error: no semicolon")
@@ -98,6 +98,16 @@ class Run(TreeTest):
         os.close(mine)
         self.assertEqual(text.splitlines()[-1], LINE.format("./run"))
         self.assertEqual(text.count("was interrupted;"), 1)
+
+    def test_a_second_signal_does_not_wait_for_a_build_that_hangs(self):
+        self.write("hangs", "")
+        process = self.start("run", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.until("building")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            os.kill(process.pid, signal.SIGINT)
+            process.wait(timeout=2)
+        os.kill(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(timeout=10), 130)
 
     def test_a_build_that_fails_is_not_called_interrupted(self):
         self.write("fails", "")

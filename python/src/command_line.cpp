@@ -1,5 +1,6 @@
 // The program `saltus`, for installations of the Python package alone.
 #include <pybind11/stl.h>
+#include <unistd.h>
 
 #include <iostream>
 
@@ -15,7 +16,8 @@ void add_command_line(py::module_& m) {
       "run_command_line",
       [](const std::vector<std::string>& arguments) {
         const py::gil_scoped_release release;
-        const auto code = cli::run_app(cli::all_commands(), arguments, {.out = std::cout, .err = std::cerr});
+        const auto code = cli::run_app(cli::all_commands(), arguments,
+                                       {.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) != 0});
         std::cout.flush();
         return static_cast<int>(code);
       },

@@ -30,8 +30,11 @@ struct RunHistory {
 
   /// The run is asked to stop at a time, or at an event before it.
   void note_pause(double t, bool or_event) {
-    pauses.push_back(t);
-    if (or_event) repeatable = false;
+    if (or_event || pauses.size() >= most_steps) repeatable = false;  // a pause ends a step
+    if (repeatable)
+      pauses.push_back(t);
+    else
+      pauses.clear();
   }
   /// A step of at most this size was tried at t, where `left` was left until the stop time.
   void note_attempt(double t, double left, double size) {

@@ -76,11 +76,12 @@ TEST(FlattenLimits, CallsAndTextsAreBounded) {
                 .find("a function is called too often"),
             std::string::npos);
   const auto doubled = [](const std::string& body) {
-    return load_errors("function f\n  input Integer n;\n  input Real u;\n  output String y;\nalgorithm\n"
-                       "  y := \"0123456789\";\n  for i in 1:n loop\n    y := " +
-                       body +
-                       ";\n  end for;\nend f;\nmodel M\n  Real x = 1;\nequation\n"
-                       "  assert(x > 0, f(60, time));\nend M;\n");
+    return load_errors(
+        "function f\n  input Integer n;\n  input Real u;\n  output String y;\nalgorithm\n"
+        "  y := \"0123456789\";\n  for i in 1:n loop\n    y := " +
+        body +
+        ";\n  end for;\nend f;\nmodel M\n  Real x = 1;\nequation\n"
+        "  assert(x > 0, f(60, time));\nend M;\n");
   };
   EXPECT_NE(doubled("y + y").find("more than 1000000 characters"), std::string::npos) << doubled("y + y");
   EXPECT_NE(doubled("if u > i then y + \"a\" else y + \"b\"").find("more than 1000000 characters"), std::string::npos);

@@ -14,6 +14,7 @@
 #include <pugixml.hpp>
 #include <set>
 
+#include "base/number_from.hpp"
 #include "fmi/import_problem.hpp"
 #include "fmi/unpacked_fmu.hpp"
 
@@ -148,8 +149,7 @@ class Checker {
   static std::optional<double> number(const pugi::xml_attribute& attribute) {
     const std::string_view text = attribute.value();
     double value = 0.0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc() || end != text.data() + text.size()) return {};
+    if (number_from(text, value) != std::errc()) return {};
     return value;
   }
 
@@ -218,8 +218,7 @@ class Checker {
       };
       const std::vector<std::string> dependencies = words("dependencies");
       for (const std::string& d : dependencies)
-        if (!named(d))
-          say(Level::error, where, fmt::format("'{}' depends on '{}', which is not there", v->name(), d));
+        if (!named(d)) say(Level::error, where, fmt::format("'{}' depends on '{}', which is not there", v->name(), d));
       if (unknown.attribute("dependenciesKind") && words("dependenciesKind").size() != dependencies.size())
         say(Level::error, where, fmt::format("'{}' has not one kind for each dependency", v->name()));
     }

@@ -65,14 +65,14 @@ class MemberRun {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool out_of_time_ = false;
 
-  std::int64_t seen_ = 0, kept_ = 0;                // samples
+  std::int64_t seen_ = 0, kept_ = 0;                              // samples
   double seen_whole_ = std::numeric_limits<double>::quiet_NaN();  // the time of events that were seen together
-  double window_ = 0.0;                             // where the part begins that is collected
-  double before_ = 0.0;                             // up to where steps have been seen
-  std::size_t segment_ = 0, step_ = 0, event_ = 0;  // the next ones to be seen
-  Windows windows_;                                 // by dense variable
-  std::vector<double> counts_, firsts_;             // by collector
-  std::vector<std::vector<double>> samples_;        // by collector
+  double window_ = 0.0;                                           // where the part begins that is collected
+  double before_ = 0.0;                                           // up to where steps have been seen
+  std::size_t segment_ = 0, step_ = 0, event_ = 0;                // the next ones to be seen
+  Windows windows_;                                               // by dense variable
+  std::vector<double> counts_, firsts_;                           // by collector
+  std::vector<std::vector<double>> samples_;                      // by collector
 };
 
 /// The smallest k up to 64 after which the samples, each of them a point, repeat; 0 if there is none. Samples must show

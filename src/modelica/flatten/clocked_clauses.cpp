@@ -147,7 +147,7 @@ void ClockedPartitions::add_clause(Base& base, Part& part, std::vector<FlatActio
   const std::int64_t first = part.clock.first.numerator(), step = part.clock.step.numerator();
   if (first != 0 || step != 1) {
     const Expr tick = f_.model_->pre(*base.count) + 1.0 - static_cast<double>(first);
-    const BoolExpr active = no_event(tick >= 0.0 && equal(mod(tick, static_cast<double>(step)), 0.0));
+    const BoolExpr active = no_event(tick >= 0.0 && saltus::equal(mod(tick, static_cast<double>(step)), 0.0));
     for (FlatAction& action : actions) {
       const Expr old = f_.model_->pre(action.target);
       const bool truth = names_.contains(action.target.id()) || f_.places_.contains(action.target.id())

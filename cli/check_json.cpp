@@ -15,7 +15,7 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-Json place(const SourceLocation& where) {
+Json place_json(const SourceLocation& where) {
   return where.known() ? Json(to_string(where)) : Json(nullptr);
 }
 
@@ -25,7 +25,7 @@ Json declaration(const std::string& name, double value, const VariableDetails& d
           {"type", std::string(to_string(details.type))},
           {"unit", details.unit},
           {"description", details.description},
-          {"where", place(details.where)}};
+          {"where", place_json(details.where)}};
 }
 
 Json mode_json(const ModeAnalysis& a) {
@@ -74,12 +74,12 @@ void write_check_json(std::ostream& out, const CheckResult& result) {
   constexpr std::size_t longest = 1000;  // letters of an equation
   for (const auto& e : model.equations)
     json["equations"].push_back(
-        {{"text", e.name.empty() ? to_string(e.equation, longest) : e.name}, {"where", place(e.where)}});
+        {{"text", e.name.empty() ? to_string(e.equation, longest) : e.name}, {"where", place_json(e.where)}});
   for (const auto& c : model.clauses)
-    if (!c.name.empty()) json["clauses"].push_back({{"text", c.name}, {"where", place(c.where)}});
+    if (!c.name.empty()) json["clauses"].push_back({{"text", c.name}, {"where", place_json(c.where)}});
   for (const GuardInfo& g : result.compiled.guards())
     if (g.same_as < 0 && !g.of_input)
-      json["guards"].push_back({{"text", g.name}, {"time_only", g.time_only}, {"where", place(g.where)}});
+      json["guards"].push_back({{"text", g.name}, {"time_only", g.time_only}, {"where", place_json(g.where)}});
   for (const ModeAnalysis& mode : result.modes) json["modes"].push_back(mode_json(mode));
   json["status"] = {{"code", std::string(to_string(result.status.code))},
                     {"ok", result.status.ok()},

@@ -155,6 +155,14 @@ void add_scaling(CLI::App& app, Scaling& scaling, const char* group) {
       ->group(group);
 }
 
+void add_stabilisation(CLI::App& app, std::optional<double>& strength, const char* group) {
+  app.add_option("--stabilise-sliding", strength,
+                 "Slide by a field that pulls towards the surface with this strength, instead of moving the state back")
+      ->check(CLI::PositiveNumber)
+      ->type_name("C")
+      ->group(group);
+}
+
 namespace {
 
 /// "color=red" or "color=Colors.red", for a parameter with the literals of an enumeration; empty for others.
@@ -217,6 +225,7 @@ ModelicaModel load(const ModelOptions& options) {
   ModelicaModel model = read(options);
   if (options.unbalanced) model.model.allow_unbalanced();
   if (options.scaling != Scaling::automatic) model.model.scaling(options.scaling);  // changes write loops out
+  if (options.stabilise) model.model.stabilise_sliding(*options.stabilise);
   return model;
 }
 

@@ -34,6 +34,9 @@ const std::map<std::string, Scaling>& scaling_words();
 /// --scaling, as ModelOptions keeps it.
 void add_scaling(CLI::App& app, Scaling& scaling, const char* group);
 
+/// --stabilise-sliding, as ModelOptions keeps it.
+void add_stabilisation(CLI::App& app, std::optional<double>& strength, const char* group);
+
 /// Which model to read, from where, with which settings.
 struct ModelOptions {
   std::string file, model;
@@ -43,6 +46,7 @@ struct ModelOptions {
   std::optional<double> start;           ///< of the run; empty: as the model says
   std::string extension = {};            ///< see LoadOptions::extension
   std::optional<std::string> text = {};  ///< instead of what is in the file now
+  std::optional<double> stabilise = {};  ///< see Model::stabilise_sliding
 
   /// Declares MODEL.mo, --model, --library, --set, --unbalanced and --scaling.
   void add_to(CLI::App& app);

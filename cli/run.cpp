@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <saltus/base/atomic_file.hpp>
-#include <saltus/hybrid/event_text.hpp>
 #include <saltus/base/names.hpp>
+#include <saltus/hybrid/event_text.hpp>
+#include <saltus/hybrid/locked_mode.hpp>
 #include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/result_files.hpp>
@@ -306,7 +307,7 @@ void check_fmu_options(const RunOptions& o) {
   if (!is_fmu(o.source.file)) return;
   for (const auto& [given, option] :
        {std::pair(!o.start_from.empty(), "--start-from"), std::pair(!o.save_state.empty(), "--save-state"),
-        std::pair(!o.sensitivities.empty(), "--sensitivities")})
+        std::pair(!o.sensitivities.empty(), "--sensitivities"), std::pair(o.lock_mode, "--lock-mode")})
     if (given) throw UsageError(fmt::format("{} is for Modelica models; FMUs do not have it", option));
 }
 
@@ -346,7 +347,8 @@ ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& st
   check_fmu_options(o);
   check_parts(o, parts);
   announce_code(o, streams);
-  const RunSubject subject = is_fmu(o.source.file) ? parts.load_fmu(o.source, o.stop, o.max_step) : load_subject(o.source);
+  RunSubject subject = is_fmu(o.source.file) ? parts.load_fmu(o.source, o.stop, o.max_step) : load_subject(o.source);
+  if (o.lock_mode) subject.system = lock_mode(subject.system);
   if (!o.quiet)
     for (const std::string& note : subject.notes) streams.err << note;
 

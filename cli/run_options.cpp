@@ -54,6 +54,7 @@ void add_method_options(CLI::App& app, RunOptions& o) {
       ->type_name("MODE=M")
       ->group(group);
   add_scaling(app, o.source.scaling, group);
+  add_stabilisation(app, o.source.stabilise, group);
   app.add_option("--max-step", o.max_step, "Largest step")->type_name("H")->group(group);
   app.add_option("--initial-step", o.initial_step, "First step (default: chosen by the method)")
       ->type_name("H")
@@ -78,6 +79,9 @@ void add_method_options(CLI::App& app, RunOptions& o) {
                  "Chattering: end the run where two intervals in a row between events are shorter (default: never)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("T")
+      ->group(group);
+  app.add_flag("--lock-mode", o.lock_mode,
+               "Stay in the mode of the start: no guard is watched, and relations keep their truths")
       ->group(group);
   app.add_option("--stop-on", o.stop_on, "End the run at: chattering, non-unique (repeatable)")
       ->check(CLI::IsMember({"chattering", "non-unique"}))
@@ -200,6 +204,8 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->type_name("WHAT")
       ->group(terminal);
   app.get_option("--log")->excludes("--sensitivities");
+  for (const char* other : {"--start-from", "--save-state", "--sensitivities"})
+    app.get_option("--lock-mode")->excludes(other);
   app.get_option("--verbose")->excludes("--sensitivities");
   for (const char* other : {"--open", "--log", "--verbose", "--sensitivities"})
     app.get_option("--keep")->excludes(other);

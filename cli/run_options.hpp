@@ -37,7 +37,7 @@ struct RunOptions {
   std::size_t events = 40;
   std::vector<std::string> stop_on;
   bool quiet = false, no_plot = false, draw = false, csv_units = false, trajectories = false;
-  bool watch = false, open = false, no_sensitivity_control = false;
+  bool watch = false, open = false, no_sensitivity_control = false, lock_mode = false;
   std::string log;
 };
 

@@ -18,7 +18,8 @@ namespace {
 RunSubject load_fmu(const ModelOptions& options, const std::optional<double>& stop, const std::optional<double>& step) {
   for (const auto& [given, option] :
        {std::pair(!options.model.empty(), "--model"), std::pair(!options.libraries.empty(), "--library"),
-        std::pair(options.unbalanced, "--unbalanced"), std::pair(options.scaling != Scaling::automatic, "--scaling")})
+        std::pair(options.unbalanced, "--unbalanced"), std::pair(options.scaling != Scaling::automatic, "--scaling"),
+        std::pair(options.stabilise.has_value(), "--stabilise-sliding")})
     if (given) throw UsageError(std::string(option) + " is for Modelica models; an FMU is taken as it is");
   ImportOptions o{.start = options.start, .stop = stop, .step = step};
   for (const std::string& text : options.settings)

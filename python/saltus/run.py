@@ -108,7 +108,7 @@ def complete(experiment: Mapping[str, float | None], options: dict[str, Any]) ->
 def simulate(model: Runnable, *, values: Mapping[str, ArrayLike] | None = None, check: bool = True,
              start: float | None = None, stop: float | None = None, rtol: float | Sequence[float] | None = None,
              atol: float | Sequence[float] | None = None, method: str = "auto",
-             inputs: Mapping[str, Signal] | None = None, **options: Any) -> Solution:
+             inputs: Mapping[str, Signal] | None = None, lock_mode: bool = False, **options: Any) -> Solution:
     """Runs a model and returns its solution.
 
     model    what load (also of an FMU), loads or Model gave, or what its compile() gave
@@ -119,6 +119,7 @@ def simulate(model: Runnable, *, values: Mapping[str, ArrayLike] | None = None, 
              atol may be sequences, with a number for each variable
     method   "auto" or one of the names that the page of methods lists
     check    raise RunError where the run fails; if false look at ``solution.status``
+    lock_mode   stay in the mode of the start: no guard is watched, and relations keep their truths
 
     Further options are those of ``SimulateOptions`` in C++: ``max_step``, ``initial_step``, ``max_order``,
     ``max_steps``, ``max_mode_changes``, ``max_events``, ``shortest_interval``, ``flights_after``,
@@ -130,7 +131,8 @@ def simulate(model: Runnable, *, values: Mapping[str, ArrayLike] | None = None, 
     options.update(start=start, stop=stop, rtol=rtol, atol=atol, method=method, inputs=inputs)
     prepared = Prepared(model, values, options)
     try:
-        run = _core.run(prepared.system, prepared.options)
+        system = _core.lock_mode(prepared.system) if lock_mode else prepared.system
+        run = _core.run(system, prepared.options)
     except KeyboardInterrupt as interrupt:
         if hasattr(interrupt, "run"):
             setattr(interrupt, "solution", prepared.solution(interrupt.run))

@@ -29,6 +29,13 @@ InputCurve input_curve(const std::string& name) {
   throw UsageError("the curve of an input is \"held\", \"line\" or \"smooth\", not \"" + name + "\"");
 }
 
+Scaling scaling_named(const std::string& word) {
+  if (word == "automatic") return Scaling::automatic;
+  if (word == "nominal") return Scaling::nominal;
+  if (word == "off") return Scaling::off;
+  throw UsageError("scaling is \"automatic\", \"nominal\" or \"off\", not \"" + word + "\"");
+}
+
 SurfaceRule surface_rule(const std::string& name) {
   if (name == "filippov") return SurfaceRule::filippov;
   if (name == "crossing") return SurfaceRule::crossing;
@@ -150,6 +157,11 @@ void add_model(py::module_& m) {
           py::arg("relation"), py::arg("rule"),
           "What happens where both sides of the surface of a relation push towards it: \"filippov\" (it slides, the "
           "default), \"crossing\" (the run ends if it cannot cross) or \"stop\" (the run ends).")
+      .def("stabilise_sliding", &Model::stabilise_sliding, py::arg("strength"),
+           "Slides by a field that pulls towards the surface, instead of moving the state back onto it.")
+      .def(
+          "scaling", [](Model& s, const std::string& word) { s.scaling(scaling_named(word)); }, py::arg("word"),
+          "How ranks are decided: \"automatic\", \"nominal\" (variables by their nominal values alone) or \"off\".")
       .def("allow_unbalanced", &Model::allow_unbalanced,
            "Allows numbers of equations and variables that differ; contradictory equations are satisfied in the sense "
            "of least squares.")

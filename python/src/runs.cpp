@@ -2,6 +2,7 @@
 #include "runs.hpp"
 
 #include <pybind11/stl.h>
+#include <saltus/hybrid/locked_mode.hpp>
 #include <saltus/hybrid/simulate.hpp>
 #include <saltus/io/html_report.hpp>
 #include <saltus/model/compiled_model.hpp>
@@ -126,6 +127,7 @@ void add_runs(py::module_& m) {
         return run_system(system, read_options(options));
       },
       py::arg("system"), py::arg("options"));
+  m.def("lock_mode", &lock_mode, py::arg("system"));
 }
 
 }  // namespace saltus::python

@@ -309,3 +309,17 @@ def test_an_index_cannot_be_compared():
         m.for_each(5, lambda i: m.equation(T[i + 1] == 0.0))
     m.for_each(5, lambda i: m.equation(sl.der(T[i]) == -T[i]))
     assert sl.simulate(m).ok
+
+
+def test_sliding_by_a_stabilised_field_and_scaling_of_ranks():
+    m = sl.Model("friction")
+    x = m.variable("x", 1.0)
+    m.equation(sl.der(x) == -sl.sign(x))
+    m.stabilise_sliding(100.0)
+    m.scaling("nominal")
+    run = sl.simulate(m, stop=3.0)
+    assert run.stays and abs(run(3.0, "x")) < 1e-6
+    with pytest.raises(sl.UsageError, match="automatic"):
+        m.scaling("some")
+    with pytest.raises(sl.ModelError, match="strength"):
+        m.stabilise_sliding(-1.0)

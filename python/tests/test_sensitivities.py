@@ -170,3 +170,16 @@ def test_a_failed_run_raises_with_its_result():
 def test_sensitivities_do_not_pickle(bounces):
     with pytest.raises(TypeError, match="pickle the arrays"):
         pickle.dumps(bounces)
+
+
+def test_derivatives_of_one_side_are_flagged():
+    model = sl.loads("model M parameter Real c = 1; Real x(start = 0, fixed = true), y(start = 0, fixed = true); "
+                     "equation der(x) = 1; der(y) = if x > c then 3 else 1; end M;")
+    run = sl.simulate_with_sensitivities(model, ["c"], stop=1.0, **TIGHT)
+    assert run.final_smoothness("y", "c") == "one_sided"
+    assert run.final_smoothness("x", "c") == "smooth"
+    assert run.smoothness(0.5, "c") == "smooth"
+    assert "stop time" in run.remark("c")
+    later = sl.simulate_with_sensitivities(model, ["c"], stop=2.0, **TIGHT)
+    assert later.final_smoothness("y", "c") == "smooth" and later.remark("c") == ""
+    assert later.events[0]["dt_smoothness"] == ["smooth"]

@@ -405,3 +405,14 @@ def test_values_may_be_arrays_and_have_every_spelling():
         assert sl.simulate_with_sensitivities(model, [name]).final("h") == pytest.approx([np.exp(-1.0)], abs=1e-7)
     assert (sl.simulate(model, values={"u.start": [3, 4, 5]})["u"][:, 0] == [3, 4, 5]).all()
     assert (sl.simulate(model, values={"u": 7.0})["u"][:, 0] == 7.0).all()
+
+
+def test_a_locked_mode_does_not_switch():
+    model = sl.loads("model M Real x(start = 1, fixed = true), v(start = 0, fixed = true); "
+                     "equation der(x) = v; der(v) = if x > 0 then -4*x else -x; end M;")
+    run = sl.simulate(model, stop=10.0, rtol=1e-9, lock_mode=True)
+    assert not run.events
+    assert run(10.0, "x") == pytest.approx(np.cos(20.0), abs=1e-6)
+    with pytest.raises(sl.UsageError, match="cannot be locked"):
+        sl.simulate(sl.loads("model M input Real u; Real x(start = 0, fixed = true); equation der(x) = u; end M;"),
+                    lock_mode=True)

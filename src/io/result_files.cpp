@@ -102,6 +102,16 @@ Json mode_graph_json(const ModeGraph& graph) {
   return {{"nodes", nodes}, {"edges", edges}};
 }
 
+/// How many events there are of each kind that occurs.
+Json events_by_kind(const Trajectory& run) {
+  Json counts = Json::object();
+  run.for_each_event([&](const Event& event) {
+    Json& count = counts[std::string(to_string(event.kind))];
+    count = count.is_null() ? 1 : count.get<std::int64_t>() + 1;
+  });
+  return counts;
+}
+
 Json sensitivities_json(const Trajectory& run, const SensitivityRecord& record) {
   Json final = nullptr, smoothness = nullptr;
   if (record.why.empty()) {
@@ -214,7 +224,8 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
                      {"guard_enclosures", s.guard_enclosures},
                      {"unproved", s.unproved},
                      {"seconds", s.seconds},
-                     {"method", s.method}}}};
+                     {"method", s.method},
+                     {"events_by_kind", events_by_kind(run)}}}};
   document["variables"] = variables_json(run, options.trajectories);
   document["parameter_info"] = std::move(parameter_info);
   if (options.trajectories) {

@@ -293,6 +293,24 @@ TEST_F(RunTest, LimitsOfEventsAreOptions) {
   EXPECT_EQ(run({model, "--no-plot", "--max-mode-changes", "0"}), ExitCode::usage);
 }
 
+// x' = if x > 0 then -1 else 2: locked it falls for ever; with a stabilised field it slides.
+TEST_F(RunTest, ModesAreLockedAndSlidesStabilised) {
+  const std::string model = file("Fall.mo",
+                                 "model Fall Real x(start = 1, fixed = true); equation der(x) = if x > 0 then -1 "
+                                 "else 2; end Fall;");
+  const std::string json = (folder / "fall.json").string();
+  const auto document = [&] { return nlohmann::json::parse(std::ifstream(json)); };
+  ASSERT_EQ(run({model, "--no-plot", "--stop", "3", "--lock-mode", "--json", json}), ExitCode::success) << err;
+  EXPECT_NEAR(document()["final"]["values"]["x"].get<double>(), -2.0, 1e-9);
+  EXPECT_TRUE(document()["statistics"]["events_by_kind"].empty());
+  ASSERT_EQ(run({model, "--no-plot", "--stop", "3", "--stabilise-sliding", "50", "--json", json}), ExitCode::success)
+      << err;
+  EXPECT_NEAR(document()["final"]["values"]["x"].get<double>(), 0.0, 1e-6);
+  EXPECT_EQ(document()["statistics"]["events_by_kind"]["slide_enter"], 1);
+  EXPECT_EQ(run({model, "--no-plot", "--lock-mode", "--sensitivities", "x.start"}), ExitCode::usage);
+  EXPECT_EQ(run({model, "--no-plot", "--stabilise-sliding", "-1"}), ExitCode::usage);
+}
+
 TEST_F(RunTest, AModeHasAMethodOfItsOwn) {
   const std::string model = file("Relay.mo",
                                  "model Relay Real x(start = 1, fixed = true); equation der(x) = if x > 0.5 then -x "

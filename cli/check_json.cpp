@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) {
+Json json_number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
@@ -21,7 +21,7 @@ Json place_json(const SourceLocation& where) {
 
 Json declaration(const std::string& name, double value, const VariableDetails& details, const char* key) {
   return {{"name", name},
-          {key, number(value)},
+          {key, json_number(value)},
           {"type", std::string(to_string(details.type))},
           {"unit", details.unit},
           {"description", details.description},
@@ -43,15 +43,15 @@ Json mode_json(const ModeAnalysis& a) {
                        {"degrees_of_freedom", a.degrees_of_freedom},
                        {"blocks", a.blocks},
                        {"certified", a.certified},
-                       {"reciprocal_condition", number(a.reciprocal_condition)}};
+                       {"reciprocal_condition", json_number(a.reciprocal_condition)}};
   json["characteristic_values"] = {{"mu", a.numbers.mu},
                                    {"d", a.numbers.d},
                                    {"a", a.numbers.a},
                                    {"u", a.numbers.u},
                                    {"v", a.numbers.v},
                                    {"decision", a.decision},
-                                   {"kept", number(a.kept)},
-                                   {"dropped", number(a.dropped)},
+                                   {"kept", json_number(a.kept)},
+                                   {"dropped", json_number(a.dropped)},
                                    {"undetermined", a.undetermined}};
   return json;
 }
@@ -83,7 +83,7 @@ void write_check_json(std::ostream& out, const CheckResult& result) {
   for (const ModeAnalysis& mode : result.modes) json["modes"].push_back(mode_json(mode));
   json["status"] = {{"code", std::string(to_string(result.status.code))},
                     {"ok", result.status.ok()},
-                    {"t", number(result.status.t)},
+                    {"t", json_number(result.status.t)},
                     {"message", result.status.message}};
   out << json.dump(2) << '\n';
 }

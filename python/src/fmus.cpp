@@ -41,8 +41,8 @@ void add_fmus(py::module_& m) {
                        std::optional<double> stop, std::optional<double> tolerance, std::optional<double> step) {
              const py::gil_scoped_release release;
              return import_fmu(
-                 file, ImportOptions{.values = values, .start = start, .stop = stop, .tolerance = tolerance,
-                                     .step = step});
+                 file,
+                 ImportOptions{.values = values, .start = start, .stop = stop, .tolerance = tolerance, .step = step});
            }),
            py::arg("file"), py::arg("values"), py::arg("start") = py::none(), py::arg("stop") = py::none(),
            py::arg("tolerance") = py::none(), py::arg("step") = py::none())

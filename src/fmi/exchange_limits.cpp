@@ -44,8 +44,7 @@ std::string why_not_exchangeable(const ExportedModel& model) {
     std::optional<CharacteristicValues> values;
     if (!system.structure().explicit_ode) values = characteristic_values(system, step.t0, x);
     const std::string why = exchange_problem(system.structure(), values ? &*values : nullptr, states);
-    if (!why.empty())
-      return fmt::format("at t = {:.6g}, in the mode '{}', {}", step.t0, compiled.describe(mode), why);
+    if (!why.empty()) return fmt::format("at t = {:.6g}, in the mode '{}', {}", step.t0, compiled.describe(mode), why);
   }
   return "";
 }

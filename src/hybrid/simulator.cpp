@@ -307,8 +307,8 @@ void Simulator::Impl::accept_step(double end) {
   const double begin = t;
   take_step(end);
   if (!contradiction.empty())
-    return ending.end({StatusCode::equation_violated,
-                       contradiction + "; least squares are taken of linear equations only", {}});
+    return ending.end(
+        {StatusCode::equation_violated, contradiction + "; least squares are taken of linear equations only", {}});
   if (equations.step_is_due(system->structure().explicit_ode) &&
       !(observation.equations_hold(begin + equations.place() * (t - begin), std::abs(t - begin)) &&
         observation.relations_hold(std::abs(t - begin))))

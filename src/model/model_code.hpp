@@ -90,7 +90,7 @@ struct CompiledModel::Code {
     std::vector<ModelEquations::Relation> relations;
     std::size_t common = 0;  // equations of all explicit modes
   };
-  std::vector<WrittenMode> written;                   // by explicit mode
+  std::vector<WrittenMode> written;                     // by explicit mode
   std::vector<Expr> written_derivatives;                // of all variables, where clauses reset
   std::vector<std::vector<int>> written_reset_targets;  // by guard: see ModelEquations::Source
   mutable std::mutex compiling_written;

@@ -51,7 +51,7 @@ class ModelEquations final : public WrittenEquations, public WrittenRelations {
     /// By guard: variables that clauses on its surface reset. In contact forces act on their derivatives.
     std::vector<std::vector<int>> reset_targets = {};
     std::vector<Expr> all_derivatives = {};  ///< of all variables, where there are reset targets
-    const ModelGuards* guards = nullptr;  ///< outlives this object
+    const ModelGuards* guards = nullptr;     ///< outlives this object
   };
   explicit ModelEquations(Source source);
 

@@ -28,7 +28,7 @@ TEST(CheckFmu, finds_nothing_wrong_with_exported_models) {
       EXPECT_TRUE(check.ok()) << name << check.json();
       EXPECT_EQ(texts(check, Level::warning), std::vector<std::string>()) << name;
       EXPECT_EQ(texts(check, Level::note), (std::vector<std::string>{"binaries: there are none for Windows",
-                                                                        "binaries: there are none for macOS"}));
+                                                                     "binaries: there are none for macOS"}));
     }
 }
 

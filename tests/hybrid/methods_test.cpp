@@ -44,11 +44,13 @@ TEST(Methods, NamesAreFoundAndOthersAreNot) {
 
 TEST(Methods, NamesOfOtherSolversMeanOurs) {
   const std::pair<const char*, Method> others[] = {
-      {"RK45", Method::dopri5},      {"RK23", Method::bs3},     {"DOP853", Method::dop853}, {"Radau", Method::radau},
-      {"BDF", Method::bdf},          {"LSODA", Method::automatic}, {"ode45", Method::dopri5}, {"ode15s", Method::bdf},
-      {"CVODE", Method::bdf},        {"IDA", Method::bdf},      {"dassl", Method::bdf},     {"Tsit5", Method::tsit5},
-      {"Rodas5P", Method::rodas5p},  {"Rodas4", Method::rodas4}, {"RadauIIA5", Method::radau5}, {"BS3", Method::bs3},
-      {"DP8", Method::dop853},       {"CVODE_BDF", Method::bdf}, {"FBDF", Method::bdf},     {"Taylor", Method::taylor}};
+      {"RK45", Method::dopri5},     {"RK23", Method::bs3},      {"DOP853", Method::dop853},
+      {"Radau", Method::radau},     {"BDF", Method::bdf},       {"LSODA", Method::automatic},
+      {"ode45", Method::dopri5},    {"ode15s", Method::bdf},    {"CVODE", Method::bdf},
+      {"IDA", Method::bdf},         {"dassl", Method::bdf},     {"Tsit5", Method::tsit5},
+      {"Rodas5P", Method::rodas5p}, {"Rodas4", Method::rodas4}, {"RadauIIA5", Method::radau5},
+      {"BS3", Method::bs3},         {"DP8", Method::dop853},    {"CVODE_BDF", Method::bdf},
+      {"FBDF", Method::bdf},        {"Taylor", Method::taylor}};
   for (const auto& [name, method] : others) EXPECT_EQ(find_method(name), method) << name;
 }
 

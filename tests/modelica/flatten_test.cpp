@@ -59,8 +59,8 @@ TEST(Flatten, ExperimentsOfOtherToolsAreRead) {
 }
 
 TEST(Flatten, ATypingErrorInAnExperimentIsAWarningWithASuggestion) {
-  const auto m = load_text(
-      "model M\n  Real x;\nequation\n  der(x) = 1;\n  annotation(experiment(StopTim = 3));\nend M;\n");
+  const auto m =
+      load_text("model M\n  Real x;\nequation\n  der(x) = 1;\n  annotation(experiment(StopTim = 3));\nend M;\n");
   EXPECT_EQ(m.experiment.stop, std::nullopt);
   ASSERT_EQ(m.notes.size(), 1u);
   EXPECT_EQ(m.notes.front().severity, Severity::warning);

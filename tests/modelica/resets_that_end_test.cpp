@@ -174,7 +174,9 @@ struct RandomStack {
 
 RandomStack random_stack(unsigned seed) {
   std::mt19937 draw(seed);
-  const auto any = [&](double low, double high) { return low + (high - low) * (draw() / 4294967296.0); };
+  const auto any = [&](double low, double high) {
+    return low + (high - low) * (static_cast<double>(draw()) / 4294967296.0);
+  };
   const auto one_of = [&](const std::vector<double>& values) { return values[draw() % values.size()]; };
   RandomStack result{.bodies = static_cast<int>(one_of({2, 2, 3, 3, 4})), .unit = one_of({1, 1, 1e3, 1e-3})};
   result.tolerance = one_of({1e-6, 1e-6, 1e-4, 1e-8});

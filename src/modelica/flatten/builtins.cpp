@@ -160,8 +160,7 @@ bool Flattener::builtin_call(std::string_view name, const Call& call, const Loca
                              Value& result) {
   refuse_unsupported(name, call.callee_where);
   return math_call(name, call, where, context, result) || clock_call(name, call, where, context, result) ||
-         event_call(name, call, where, context, result) ||
-         array_call(name, call, where, context, result);
+         event_call(name, call, where, context, result) || array_call(name, call, where, context, result);
 }
 
 bool Flattener::math_call(std::string_view name, const Call& call, const Location& where, const Context& context,

@@ -263,12 +263,9 @@ void Flattener::unknown_name(const ComponentReference& reference, std::size_t pa
   const std::string near = did_you_mean(name.text, names);
   // what people write for the things that Modelica has under another name
   static const std::map<std::string_view, const char*> elsewhere = {
-      {"pi", "write Modelica.Constants.pi"},
-      {"Pi", "write Modelica.Constants.pi"},
-      {"PI", "write Modelica.Constants.pi"},
-      {"t", "the time is called time"},
-      {"Time", "the time is called time"},
-      {"inf", "write Modelica.Constants.inf"},
+      {"pi", "write Modelica.Constants.pi"},  {"Pi", "write Modelica.Constants.pi"},
+      {"PI", "write Modelica.Constants.pi"},  {"t", "the time is called time"},
+      {"Time", "the time is called time"},    {"inf", "write Modelica.Constants.inf"},
       {"eps", "write Modelica.Constants.eps"}};
   const bool closer = !near.empty() && near != "did you mean 'time'?";
   if (const auto known = elsewhere.find(name.text); known != elsewhere.end() && !closer)

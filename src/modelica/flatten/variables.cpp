@@ -451,7 +451,6 @@ void Flattener::declare_variable(Component& component) {
   component.value_variability = component.is_discrete() ? Variability::discrete : Variability::continuous;
 }
 
-
 // A clock has no value: its symbol only says which equations share it.
 void Flattener::declare_clock(Component& component) {
   if (kept_) throw NotKept{};

@@ -67,7 +67,7 @@ std::shared_ptr<HybridSystem> exchanged(const std::string& text, double stop) {
   ModelicaModel model = load_modelica(text, "family.mo");
   model.experiment.stop = stop;
   export_fmu(model, folder.path() + "/family.fmu", {.kind = FmuKind::model_exchange, .library = SALTUS_FMU_LIBRARY});
-  return std::make_shared<ImportedFmu>(folder.path() + "/family.fmu", ImportOptions{.stop = stop, .tolerance = 1e-10});
+  return import_fmu(folder.path() + "/family.fmu", ImportOptions{.stop = stop, .tolerance = 1e-10});
 }
 std::shared_ptr<HybridSystem> exchanged_relay() {
   return exchanged(

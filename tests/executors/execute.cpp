@@ -144,8 +144,7 @@ Outcome run_exchanged(const Task& task, double p) {
   model.experiment.stop = task.options.stop;  // all modes of this run are analysed
   try {
     export_fmu(model, file, {.kind = FmuKind::model_exchange, .library = SALTUS_FMU_LIBRARY});
-    const auto fmu =
-        std::make_shared<ImportedFmu>(file, ImportOptions{.stop = task.options.stop, .tolerance = task.options.rtol});
+    const auto fmu = import_fmu(file, ImportOptions{.stop = task.options.stop, .tolerance = task.options.rtol});
     return outcome_of(simulate(fmu, task.options), p);
   } catch (const UsageError& error) {
     return {.p = p, .taken = false, .refusal = error.what()};

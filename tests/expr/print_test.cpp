@@ -45,7 +45,7 @@ TEST_F(PrintTest, WhatMovesStandsFirstInARelation) {
   EXPECT_EQ(to_string(limit >= x), "x <= limit");
   EXPECT_EQ(to_string(!(limit > x)), "x >= limit");
   EXPECT_EQ(to_string(!(limit >= x)), "x > limit");
-  EXPECT_EQ(to_string(limit > 2.0 * y * y), "2*y*y < limit");
+  EXPECT_EQ(to_string(limit > 2.0 * y), "2*y < limit");
   EXPECT_EQ(to_string(count > t), "t < count");
   EXPECT_EQ(to_string(x > limit), "x > limit");
   EXPECT_EQ(to_string(limit > count), "limit > count");  // neither moves

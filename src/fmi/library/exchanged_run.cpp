@@ -405,6 +405,36 @@ bool ExchangedRun::rest_on(const Crossing& crossing, std::span<const double> x_b
   return true;
 }
 
+/// An importer arrives a little beyond a surface. Where the field there leads back, the solution stays on the surface
+/// (or touches it): what the importer has gone too far, within its tolerance, would be taken for a crossing.
+void ExchangedRun::return_to_surfaces(std::span<const Crossing> crossings) {
+  const SimulateOptions options = run_options(model_, settings_);
+  for (const Crossing& c : crossings) {
+    System& beyond = compiled_->system(point_.mode);
+    if (!beyond.structure().explicit_ode || !(c.side * c.speed < 0.0)) continue;
+    std::vector<double> x = point_.x, xp = point_.xp;
+    beyond.rhs(point_.t, x, xp);
+    if (!(c.side * guard_speed(beyond, point_.t, x, xp, c.guard) > 0.0)) continue;
+    const double value = guard_value(beyond, point_.t, x, xp, c.guard);
+    double tolerance = 0.0, square = 0.0;
+    std::vector<double> gradient(x.size(), 0.0);
+    for (const int position : held_) {
+      const auto j = static_cast<std::size_t>(position);
+      const double error = options.atol + options.rtol * std::abs(x[j]);
+      x[j] += error;
+      gradient[j] = (guard_value(beyond, point_.t, x, xp, c.guard) - value) / error;
+      x[j] = point_.x[j];
+      tolerance += std::abs(gradient[j]) * error;
+      square += gradient[j] * gradient[j];
+    }
+    if (!(square > 0.0) || std::abs(value) > tolerance) continue;
+    for (const int position : held_) {
+      const auto j = static_cast<std::size_t>(position);
+      point_.x[j] -= value * gradient[j] / square;
+    }
+  }
+}
+
 SettledEvent ExchangedRun::settle() {
   std::vector<double> before(held_.size()), after(held_.size());
   states(before);
@@ -414,6 +444,7 @@ SettledEvent ExchangedRun::settle() {
   // what the importer has found has fired, as in a run: the search begins on the other side, and the equations of this
   // one need no values there
   for (const Crossing& c : crossings) compiled_->set_side(point_.mode, c.guard, -c.side);
+  if (!point_.mode.on_surfaces()) return_to_surfaces(crossings);
   // importers drift away from surfaces, along which only the field leads them
   if (point_.mode.on_surfaces()) system_->project(point_.t, point_.x);
   point_.as_left = 0;  // what has changed is settled, whatever it is

@@ -93,6 +93,7 @@ class ExchangedRun {
     double speed = 0.0;  ///< its time derivative there
   };
   std::vector<Crossing> crossed();
+  void return_to_surfaces(std::span<const Crossing> crossings);
   /// Resets accumulate: goes on in contact, as a run does, if the next flight is too low. `x_before`: the variables
   /// before the last reset. False: not yet, or there is no such mode.
   bool rest_on(const Crossing& crossing, std::span<const double> x_before);

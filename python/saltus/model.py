@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union, cast
 
-import numpy as np
-
 from . import _core
 from .fmu import Fmu
 
@@ -29,7 +27,7 @@ def settings(values: Mapping[str, ArrayLike] | None) -> dict[str, float]:
         raise TypeError(f"values are given by name, for example {{\"e\": 0.8}}, not as {type(values).__name__}")
     given: dict[str, float] = {}
     for name, value in (values or {}).items():
-        if isinstance(value, (list, tuple)) or np.shape(value) != ():
+        if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
             for place, element in _elements(value):
                 given[f"{_core.Names.base(name)}[{place}]"] = element
         else:
@@ -43,7 +41,7 @@ def settings(values: Mapping[str, ArrayLike] | None) -> dict[str, float]:
 def _elements(values: Any) -> Iterator[tuple[str, float]]:
     """The elements of nested lists or an array, with their subscripts: "2,1"."""
     for k, value in enumerate(values, 1):
-        if isinstance(value, (list, tuple)) or np.shape(value) != ():
+        if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
             for place, element in _elements(value):
                 yield f"{k},{place}", element
         else:

@@ -142,9 +142,6 @@ def test_wrong_use_is_refused(tmp_path, tank):
         model.export_fmu(tmp_path / "x.fmu", kind="xy")
     with pytest.raises(sl.UsageError, match="cannot write"):
         model.export_fmu(tmp_path / "missing" / "x.fmu")
-    model.export_fmu(tmp_path / "cs.fmu", kind="cs")
-    with pytest.raises(sl.UsageError, match="Ask the tool that made it"):
-        load(tmp_path / "cs.fmu")
     (tmp_path / "no.fmu").write_text("no")
     with pytest.raises(sl.UsageError, match="no.fmu"):
         load(tmp_path / "no.fmu")
@@ -161,6 +158,14 @@ def test_wrong_use_is_refused(tmp_path, tank):
             call()
     with pytest.raises(TypeError, match="not Fmu"):
         sl.sweep(fmu, {"A": [1.0, 2.0]})
+
+
+def test_co_simulation_fmus_run_from_one_communication_point_to_the_next(tmp_path):
+    sl.loads(BALL).export_fmu(tmp_path / "cs.fmu", kind="cs")
+    run = sl.simulate(load(tmp_path / "cs.fmu"), stop=1.0, max_step=0.125)
+    assert run.ok
+    assert run(1.0, "h") == pytest.approx(10.0 - 4.9, abs=1e-8)  # the ball has not met the floor
+    assert run(0.5, "v") == pytest.approx(-4.9, abs=1e-8)
 
 
 def test_the_archive_holds_what_the_standard_wants(tmp_path):

@@ -129,6 +129,39 @@ TEST(RoundTripInputs, are_known_when_the_fmu_is_initialised) {
   }
 }
 
+// A spin that loses a part at each of infinitely many impacts has lost all of it where they end; a counter has no limit
+// there, and the run says so.
+TEST(RoundTripResets, have_the_limits_of_infinitely_many) {
+  const std::string ball =
+      "model Ball Real h(start = 1, fixed = true), v(start = 0, fixed = true), w(start = 3, fixed = true); equation "
+      "der(h) = v; der(v) = -9.81; der(w) = ";
+  const auto exported = [](const std::string& text, const std::string& path, FmiVersion version) {
+    export_fmu(load_modelica(text, "Ball.mo"), path,
+               {.version = version, .kind = FmuKind::model_exchange, .library = SALTUS_FMU_LIBRARY});
+    return import_fmu(path);
+  };
+  for (const FmiVersion version : {FmiVersion::fmi2, FmiVersion::fmi3}) {
+    const ScratchFile file("ball.fmu");
+    const Trajectory spin = simulate(
+        exported(ball + "-w; when h < 0 then reinit(v, -0.7*pre(v)); reinit(w, 0.98*pre(w)); end when; end Ball;",
+                 file.path(), version),
+        {.stop = 5.0});
+    ASSERT_TRUE(spin.status().ok()) << spin.status().message;
+    EXPECT_NEAR(spin.at(5.0, "w"), 0.0, 1e-6);
+    EXPECT_NEAR(spin.at(5.0, "h"), 0.0, 1e-6);
+    const ScratchFile other("counter.fmu");
+    const auto counter =
+        exported(ball + "0; when h < 0 then reinit(v, -0.7*pre(v)); reinit(w, pre(w) + 1); end when; end Ball;",
+                 other.path(), version);
+    try {
+      const Trajectory run = simulate(counter, {.stop = 5.0});
+      EXPECT_FALSE(run.status().ok());
+    } catch (const Error& problem) {
+      EXPECT_NE(std::string(problem.what()).find("'w'"), std::string::npos) << problem.what();
+    }
+  }
+}
+
 TEST(RoundTripLimits, refuses_modes_with_hidden_constraints) {
   const ScratchFile file("model.fmu");
   for (const char* name : {"Clutch", "FrictionPendulum", "RopePendulum"}) {

@@ -11,6 +11,7 @@
 
 #include "fmi/exchange_limits.hpp"
 #include "fmi/library/stepped_run.hpp"
+#include "hybrid/reset_limit.hpp"
 
 namespace saltus {
 
@@ -391,6 +392,19 @@ bool ExchangedRun::rest_on(const Crossing& crossing, std::span<const double> x_b
     const auto j = static_cast<std::size_t>(position);
     contact.x[j] = x_before[j] + part * (point_.x[j] - x_before[j]);
   }
+  const SimulateOptions options = run_options(model_, settings_);
+  std::vector<double> tolerance(contact.x.size());
+  for (std::size_t j = 0; j < tolerance.size(); ++j)
+    tolerance[j] = options.atol + options.rtol * std::abs(contact.x[j]);
+  const ResetLimit limit = limit_of_resets(*compiled_, point_.mode, crossing.guard, crossing.side, point_.t, contact.x,
+                                           point_.xp, tolerance);
+  if (limit.unknown >= 0)
+    throw Error(
+        fmt::format("resets by '{}' accumulate at t = {:.9g}, and '{}', which each of them changes, has no limit "
+                    "that is known",
+                    compiled_->guards()[static_cast<std::size_t>(crossing.guard)].name, point_.t,
+                    compiled_->variables()[static_cast<std::size_t>(limit.unknown)].name));
+  contact.x = limit.x;
   System& system = compiled_->system(contact.mode);
   const auto size = static_cast<std::size_t>(system.structure().variables);
   contact.x.resize(size, 0.0);

@@ -221,7 +221,8 @@ bool Simulator::Impl::Accumulation::rest_if_possible(std::span<const double> x_b
 }
 
 /// Where a contact has begun, flights over it have got an acceleration. One that begins below its surface, by what its
-/// last event could not resolve, and is lower than that, would never come out: it ends in contact as well.
+/// last event could not resolve, and is lower than that, would never come out: it ends in contact as well. Each guard
+/// is looked at once, since a contact may open again.
 bool Simulator::Impl::Accumulation::rest_too_low() {
   resize(run.g_then, run.watch.size());
   run.system->guards(run.t, run.x, run.xp, run.g_then);
@@ -250,7 +251,9 @@ bool Simulator::Impl::Accumulation::rest_too_low() {
     run.system = &run.instant.system();
     if (run.zeno.accumulates(k)) run.zeno.forget(k);
     const std::string message = "the flight after the reset is too low to be seen; the solution goes on in contact";
-    return begin_staying(EventKind::contact, std::span(&message, 1), {}) && rest_too_low();
+    if (!begin_staying(EventKind::contact, std::span(&message, 1), {})) return false;
+    resize(run.g_then, run.watch.size());
+    run.system->guards(run.t, run.x, run.xp, run.g_then);
   }
   return true;
 }

@@ -41,6 +41,7 @@ struct Promise {
   double tolerance = 1e-6;                ///< of them: a hundred times that of the runs
   StatusCode status = StatusCode::success;
   std::set<Executor> refused_by = {};   ///< these do not take the model, and tell so
+  std::set<Executor> known_issue = {};  ///< these take too long, see docs/known-issues.md
   std::set<Executor> unproved_by = {};  ///< these may miss events, and tell so
 
   friend void PrintTo(const Promise& promise, std::ostream* out) { *out << promise.name; }

@@ -222,7 +222,7 @@ class Initialiser {
       result_.status = InitialisationStatus::overfixed;
     else
       result_.status = InitialisationStatus::no_solution;
-    if (answer.converged && s_.taylor) array.extend(t_, level_, result_.X);
+    result_.all_slopes = answer.converged && s_.taylor && array.extend(t_, level_, result_.X);
   }
 
   // One level above mu, where the array determines all of x'.

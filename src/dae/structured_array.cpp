@@ -3,6 +3,9 @@
 // the choice of the initial values; later stages are linear and are solved one by one.
 #include "dae/structured_array.hpp"
 
+#include <saltus/linalg/decomposition.hpp>
+#include <saltus/linalg/rank.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -277,6 +280,44 @@ StructuredResult StructuredArray::solve(double t, std::span<double> X, const Str
   }
   finish();
   return result;
+}
+
+std::optional<Matrix> StructuredArray::directions(double t, std::span<const double> X, std::span<const double> scale,
+                                                  double time_scale) {
+  conditions_ = nullptr;
+  number_unknowns({});
+  build_pattern();
+  evaluate(t, X, true);
+  if (!all_finite(Fx_) || !all_finite(Fxp_)) return std::nullopt;
+  std::vector<double> values(pattern_.row.size());
+  assemble(values);
+  Matrix transposed(unknowns(), rows_);  // equations are columns here: the null space is what Q has beside their range
+  for (int k = 0; k < unknowns(); ++k) {
+    const auto& [j, q] = columns_[static_cast<std::size_t>(k)];
+    const double unit = scale[static_cast<std::size_t>(j)] * std::pow(time_scale, -q);
+    for (int e = pattern_.start[k]; e < pattern_.start[k + 1]; ++e)
+      transposed(k, pattern_.row[e]) = values[static_cast<std::size_t>(e)] * unit;
+  }
+  for (int i = 0; i < rows_; ++i) {
+    const std::span<double> row = transposed.column(i);
+    const double size = norm(row);
+    if (!(size > 0.0) || !std::isfinite(size)) return std::nullopt;
+    for (double& entry : row) entry /= size;
+  }
+  const PivotedQr equations = pivoted_qr(transposed);
+  if (const RankDecision rank = rank_gap(equations.pivots, unknowns(), 1.0);
+      rank.rank != rows_ || rank.status != RankStatus::clear)
+    return std::nullopt;
+  const int freedom = unknowns() - rows_;
+  Matrix of_values(n_, freedom);
+  for (int k = 0; k < unknowns(); ++k)
+    if (const auto& [j, q] = columns_[static_cast<std::size_t>(k)]; q == 0)
+      for (int f = 0; f < freedom; ++f) of_values(j, f) = equations.Q(k, rows_ + f);
+  const PivotedQr basis = pivoted_qr(of_values);
+  if (const RankDecision rank = rank_gap(basis.pivots, unknowns(), 1.0);
+      rank.rank != freedom || rank.status != RankStatus::clear)
+    return std::nullopt;
+  return columns(basis.Q, 0, freedom);
 }
 
 bool StructuredArray::extend(double t, int level, std::span<double> X) {

@@ -6,7 +6,9 @@
 #include <saltus/dae/extra_conditions.hpp>
 #include <saltus/dae/structural_analysis.hpp>
 #include <saltus/linalg/lu.hpp>
+#include <saltus/linalg/matrix.hpp>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,6 +48,11 @@ class StructuredArray {
   /// = 0 … d_j, from the guess in X. Coefficients beyond d_j stay as they are. Where the free unknowns are as many as
   /// the equations it is plain Newton.
   StructuredResult solve(double t, std::span<double> X, const StructuredOptions& options = {});
+
+  /// The directions of x_[0] in which a consistent X may move, to first order: columns that are orthonormal in units of
+  /// `scale`. Nothing if the array has no full rank at X, or leaves directions in which derivatives alone move.
+  std::optional<Matrix> directions(double t, std::span<const double> X, std::span<const double> scale,
+                                   double time_scale);
 
   /// The unknowns that are left where as many components are fixed and as many conditions are given. 0: their values
   /// are determined; negative: too much is asked for.

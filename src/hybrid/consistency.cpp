@@ -16,6 +16,7 @@
 #include "hybrid/short_lists.hpp"
 #include "hybrid/singular_start.hpp"
 #include "base/finite.hpp"
+#include "dae/structured_array.hpp"
 
 namespace saltus {
 
@@ -124,13 +125,32 @@ const CharacteristicValues& Consistency::values_at(Analysis& analysis, System& s
   find_projectors(analysis, system, t, x);
   const CharacteristicValues& first = analysis.values;
   if (first->mu == 0 || !has_projectors(first, system)) return first;
-  if (t != analysis.t_here || !std::equal(x.begin(), x.end(), analysis.x_here.begin(), analysis.x_here.end())) {
+  if (t != analysis.t_here || analysis.x_here.empty() || !std::equal(x.begin(), x.end(), analysis.x_here.begin(), analysis.x_here.end())) {
     analysis.here = characteristic_values(system, t, x, {.neighbours = false});
     analysis.here.constant_components = first.constant_components;  // chosen once
     analysis.t_here = t;
     analysis.x_here.assign(x.begin(), x.end());
   }
   return analysis.here.numbers == first.numbers ? analysis.here : first;
+}
+
+// After a reset of a mode with a certificate: the stages have reached a consistent point, and the array cut to the
+// structural offsets has full rank there, so no rank is to be decided.
+const CharacteristicValues& Consistency::values_after_reset(Analysis& analysis, System& system, double t,
+                                                            std::span<const double> x) {
+  const CharacteristicValues& known = analysis.values;
+  if (!stages_found_ || !known.certificate.valid || known.structure.singular() || !has_projectors(known, system))
+    return values_at(analysis, system, t, x);
+  StructuredArray array(system, known.structure);
+  const std::size_t n = x.size(), size = static_cast<std::size_t>(std::max(array.level(), known->mu) + 2) * n;
+  if (X_.size() < size) X_.resize(size, 0.0);
+  std::optional<Matrix> directions = array.directions(t, X_, known.variable_scale, known.time_scale);
+  if (!directions) return values_at(analysis, system, t, x);
+  if (!has_projectors(analysis.here, system)) analysis.here = known;
+  analysis.here.T2 = std::move(*directions);
+  analysis.here.X.assign(X_.begin(), X_.begin() + static_cast<std::ptrdiff_t>(size));
+  analysis.x_here.clear();  // the other projectors are those of another point
+  return analysis.here;
 }
 
 int Consistency::structural_index(const System& system) {
@@ -238,13 +258,11 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     return {StatusCode::singular_mode,
             "the equations of this mode do not determine its variables" + (guilty.empty() ? "" : ": " + guilty), {}};
   }
-  // impulses are the rule for changes of the mode, and modes without projectors have no other way
-  const auto by_impulse = [&] { return cause == Cause::mode_change && !has_projectors(analysis.values, system); };
-  const bool large = system.structure().variables > certified_dense_limit;
-  if (cause != Cause::start && find_by_stages(analysis, system, t, large && by_impulse(), options.preferred, x, xp))
+  // a change of the mode moves the state along impulses, which is what the stages do; a reset decides what stays
+  if (cause != Cause::start &&
+      find_by_stages(analysis, system, t, cause == Cause::mode_change, options.preferred, x, xp))
     return check_finite(system, t, x, x, "value");
   find_projectors(analysis, system, t, x);
-  if (!large && by_impulse() && find_by_stages(analysis, system, t, true, {}, x, xp)) return check_finite(system, t, x, x, "value");
   std::vector<double> series;
   bool all_slopes = false;
   if (cause != Cause::start && initialise_in_place(system, t, analysis.values, x, xp)) {
@@ -258,7 +276,8 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     all_slopes = result.all_slopes;
   } else {
     Initialisation result =
-        initialise(system, t, x, cause == Cause::reset ? values_at(analysis, system, t, x) : analysis.values, options);
+        initialise(system, t, x, cause == Cause::reset ? values_after_reset(analysis, system, t, x) : analysis.values,
+                   options);
     if (!result.ok() && cause == Cause::start && searches_ && possible(system)) {
       if (const auto answer = start_elsewhere(analysis, system, t, options, x, xp)) return *answer;
       Initialisation again = initialise(system, t, x, analysis.values, options);
@@ -336,6 +355,7 @@ double Consistency::regular_time(const System& system, double t) const {
 
 bool Consistency::project_by_stages(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<const double> xp,
                                     int order, double tolerance) {
+  stages_found_ = false;
   const Structure& s = system.structure();
   const CharacteristicValues& values = analysis.values;
   if (!has_stages(values, system)) return false;
@@ -355,6 +375,7 @@ bool Consistency::project_by_stages(Analysis& analysis, System& system, double t
   // a correction by rounding errors would give values a sign that have none
   for (std::size_t j = 0; j < n; ++j)
     if (s.differentiated(static_cast<int>(j)) && std::abs(X_[j] - x[j]) <= 4.0 * eps * (sizes_[j] + std::abs(x[j]))) X_[j] = x[j];
+  stages_found_ = true;
   return true;
 }
 

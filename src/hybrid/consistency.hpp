@@ -137,6 +137,10 @@ class Consistency {
   bool moves_state(const System& system, std::span<const double> x, std::span<const double> found) const;
   void find_projectors(Analysis& analysis, System& system, double t, std::span<const double> x);
   const CharacteristicValues& values_at(Analysis& analysis, System& system, double t, std::span<const double> x);
+  /// values_at() after a reset, where project_by_stages() was tried from x: finds the directions of T2 alone where the
+  /// structure is certified.
+  const CharacteristicValues& values_after_reset(Analysis& analysis, System& system, double t,
+                                                 std::span<const double> x);
   void find_missing_slopes(Analysis& analysis, System& system, double t, std::span<const double> x, std::span<double> xp);
   static void satisfy_equations(System& system, double t, std::span<const double> x, std::span<double> xp);
 
@@ -146,6 +150,7 @@ class Consistency {
   bool searches_ = false;  // see search_elsewhere
   std::string remark_;
   std::vector<double> X_, sizes_;  // of project_by_stages
+  bool stages_found_ = false;      // whether they are those of the last call
   std::vector<double> kept_;       // of refine
   std::map<std::uint64_t, int> structural_index_;  // by Structure::id; -1: structurally singular
   std::map<std::uint64_t, int> undecided_;  // how often the analysis has failed

@@ -16,8 +16,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
+#include <unordered_set>
 
 #include "model/expression_tests.hpp"
+#include "model/normal_form.hpp"
 
 namespace saltus {
 
@@ -50,9 +53,8 @@ Expr dot(std::span<const Expr> a, std::span<const Expr> b) {
   return sum;
 }
 
-/// The direction in which the resets of a contact move the state, as a function of it.
-std::vector<Expr> reset_direction(const ContactSurface& contact, const RecordedEquations& eq, std::span<const Expr> rhs,
-                                  const Expr& turned) {
+/// By how much the resets of a contact change the variables.
+std::vector<Expr> reset_change(const ContactSurface& contact, const RecordedEquations& eq, std::span<const Expr> rhs) {
   const std::size_t n = eq.variables.size();
   std::vector<std::pair<Expr, Expr>> derivatives;
   for (std::size_t j = 0; j < n; ++j) derivatives.emplace_back(der(eq.variables[j]), rhs[j]);
@@ -61,9 +63,28 @@ std::vector<Expr> reset_direction(const ContactSurface& contact, const RecordedE
   for (const auto& [variable, value] : contact.resets)
     for (std::size_t j = 0; j < n; ++j)
       if (eq.variables[j].same(variable)) change[j] = substitute(std::span(&value, 1), derivatives).front() - variable;
+  return change;
+}
+
+/// The direction in which the resets of a contact move the state, as a function of it.
+std::vector<Expr> reset_direction(const ContactSurface& contact, const RecordedEquations& eq,
+                                  std::span<const Expr> change, const Expr& turned) {
   std::vector<Expr> direction = gradient(turned, eq.variables);
   for (Expr& e : direction) e = -static_cast<double>(contact.side) * e;
   return directional_derivative(change, eq.variables, direction);
+}
+
+/// Whether resets that move g itself change nothing on g = 0, so that they may hold it there: their change of g is a
+/// multiple of g. (`when x > 1 then reinit(x, 0)` takes x somewhere else.)
+bool returns_to_surface(const ContactSurface& contact, const RecordedEquations& eq, std::span<const Expr> change) {
+  const Expr moved = dot(gradient(contact.function, eq.variables), change);
+  const auto graph = common_graph(eq.variables);
+  std::unordered_set<NodeId> constants;
+  for (const Expr& e : eq.data)
+    if (e.is_symbol()) constants.insert(e.in(*graph));
+  NormalForms forms(*graph, std::move(constants));
+  const auto form = forms.of(moved.in(*graph)), of_guard = forms.of(contact.function.in(*graph));
+  return form && of_guard && multiple(*form, *of_guard) < 0;
 }
 
 struct ContactField {
@@ -80,13 +101,15 @@ std::optional<ContactField> contact_field(const RecordedEquations& eq, std::span
     const Expr speed = along(contact.function, eq, rhs);
     field.invariants.push_back(contact.function);
     // impacts turn the speed round and leave g alone; other resets move g itself
-    std::vector<Expr> r = reset_direction(contact, eq, rhs, speed);
-    const bool impact = is_zero(dot(gradient(contact.function, eq.variables), r));
+    const std::vector<Expr> reset = reset_change(contact, eq, rhs);
+    std::vector<Expr> r = reset_direction(contact, eq, reset, speed);
+    const bool impact = !std::ranges::all_of(r, is_zero) && is_zero(dot(gradient(contact.function, eq.variables), r));
     if (impact) {
       field.invariants.push_back(speed);
       kept.push_back(speed);
     } else {
-      r = reset_direction(contact, eq, rhs, contact.function);
+      if (!returns_to_surface(contact, eq, reset)) return std::nullopt;
+      r = reset_direction(contact, eq, reset, contact.function);
       kept.push_back(contact.function);
     }
     if (std::all_of(r.begin(), r.end(), is_zero)) return std::nullopt;
@@ -143,14 +166,21 @@ bool add_contact_forces(const SurfaceSetup& setup, SurfaceEquations& mode, std::
   std::vector<Expr> shift(n, Expr(0.0));
   for (const ContactSurface& contact : setup.contacts) {
     const std::vector<Expr> normal = gradient(contact.function, eq.variables);
-    for (std::size_t j = 0; j < n; ++j)
-      if (!is_zero(normal[j]) && rhs[j].is_constant() && std::isnan(rhs[j].constant_value())) return false;
-    std::vector<Expr> used = rhs;
-    for (std::size_t j = 0; j < n; ++j)
-      if (is_zero(normal[j])) used[j] = 0.0;
-    const Expr speed = along(contact.function, eq, used);
-    std::vector<Expr> r = reset_direction(contact, eq, used, speed);
-    if (!is_zero(dot(normal, r)) || std::all_of(r.begin(), r.end(), is_zero)) return false;
+    const auto unknown = [&](std::size_t j) {
+      return !is_zero(normal[j]) && rhs[j].is_constant() && std::isnan(rhs[j].constant_value());
+    };
+    std::vector<Expr> r;
+    if (std::ranges::none_of(std::views::iota(std::size_t{0}, n), unknown)) {
+      std::vector<Expr> used = rhs;
+      for (std::size_t j = 0; j < n; ++j)
+        if (is_zero(normal[j])) used[j] = 0.0;
+      r = reset_direction(contact, eq, reset_change(contact, eq, used), along(contact.function, eq, used));
+    }
+    if (std::ranges::all_of(r, is_zero) || !is_zero(dot(normal, r))) {  // no impact: the resets move g itself
+      const std::vector<Expr> reset = reset_change(contact, eq, rhs);
+      if (!returns_to_surface(contact, eq, reset)) return false;
+      r = reset_direction(contact, eq, reset, contact.function);
+    }
     forces.emplace_back(graph, graph->symbol("force of " + to_string(contact.function, 40) + " = 0", SymbolKind::variable));
     for (std::size_t j = 0; j < n; ++j) shift[j] += forces.back() * r[j];
   }

@@ -34,7 +34,7 @@ Instant::Returning Instant::hold_returning(bool converge) {
     int from = 0;
     if (trial_.view.side(k) == side && now.mode.sees[static_cast<std::size_t>(k)] == side) {
       const std::vector<double> after = reset_from(hybrid_, now.mode, k, -side, t_, now.x, now.xp);
-      if (!after.empty() && turns_round(k, side, after)) {
+      if (!after.empty() && (turns_round(k, side, after) || brings_back(k, side))) {
         from = -side;
         const double change = trial_.view.multiplicity(k) == 1 ? trials_.distance(after, now.x) : 0.0;
         if (change > largest) {
@@ -62,7 +62,7 @@ Instant::Returning Instant::hold_returning(bool converge) {
   for (const Contact& one : contacts_) hybrid_.begin_contact(contact.mode, one.guard, one.side);
   if (contacts_.size() == 1) try_force_beside(contact, contacts_.front().guard, contacts_.front().side, t_);
   if (!contacts_.empty() && stay_in_contact(contact, t_)) {
-    for (const int k : now.mode.contacts) see_at(k, 0, t_);
+    note_contacts(t_);
     transition.notes.push_back("the reset has become zero; the solution goes on in contact");
     circumstances_.cause = Cause::mode_change;
     return Returning::held;
@@ -70,9 +70,9 @@ Instant::Returning Instant::hold_returning(bool converge) {
   if (passed < 0) return Returning::none;
   const std::string& name = hybrid_.guards()[static_cast<std::size_t>(passed)].name;
   fail(StatusCode::zeno,
-       fmt::format("at t = {:.12g} the reset by '{}' takes all speed away: the solution neither leaves the "
-                   "surface nor can it stay there; let the reset turn the speed round, or switch to a mode "
-                   "that holds the solution",
+       fmt::format("at t = {:.12g} the reset by '{}' returns the solution to its surface without a speed away from it, "
+                   "and no contact holds it there; let the reset turn the speed round, or switch to a mode that holds "
+                   "the solution",
                    t_, name),
        {name});
   return Returning::denied;
@@ -113,7 +113,7 @@ bool Instant::place_turned_guards() {
     const double size = std::abs(trial_.view.value(k));
     if (!(size <= Resolution::same_point * tolerance[place])) continue;
     const std::vector<double> after = reset_from(hybrid_, now.mode, k, -side, t_, now.x, now.xp);
-    if (after.empty() || !turns_round(k, side, now.x)) continue;
+    if (after.empty() || !(turns_round(k, side, now.x) || brings_back(k, side))) continue;
     resize(doubt().noise, static_cast<std::size_t>(family_guards));
     doubt().noise[place] = 4.0 * size;
     any = true;
@@ -130,6 +130,26 @@ bool Instant::turns_round(int guard, int side, std::span<const double> after) {
   std::vector<double> full = now.x;
   std::ranges::copy(after.first(std::min(after.size(), full.size())), full.begin());
   return speed(full) <= rounding * std::abs(speed(now.x));
+}
+
+/// Whether the clause of a guard that is zero takes a solution that stands beyond the surface back to it, or across: as
+/// the solution goes there from the surface, the clause acts without end. "Beyond" is by the errors of a step, in the
+/// direction of the solution.
+bool Instant::brings_back(int guard, int side) {
+  const auto place = static_cast<std::size_t>(guard);
+  const double speed = side * GuardSides::speed(*trial_.system, trials_.consistency(), t_, now.x, guard);
+  if (!(speed * trials_.direction() > 0.0)) return false;
+  const double here = std::max(std::abs(trial_.view.value(guard)), trial_.view.noise(guard));  // rounding errors
+  const double distance = std::max(tolerance_of_guards()[place], 4.0 * here);
+  std::vector<double> beyond = now.x, g(static_cast<std::size_t>(trial_.system->structure().guards));
+  const double time = distance / speed;
+  for (std::size_t j = 0; j < beyond.size(); ++j) beyond[j] += time * now.xp[j];
+  trial_.system->guards(t_ + time, beyond, now.xp, g);
+  if (!(side * g[place] > here)) return false;  // its value does not show that
+  const std::vector<double> after = reset_from(hybrid_, now.mode, guard, -side, t_ + time, beyond, now.xp);
+  std::ranges::copy(std::span(after).first(std::min(after.size(), beyond.size())), beyond.begin());
+  trial_.system->guards(t_ + time, beyond, now.xp, g);
+  return side * g[place] <= 4.0 * here;
 }
 
 /// The values of a mode on surfaces from a point, which is moved onto them, and where its guards go. False: there are
@@ -272,11 +292,22 @@ Instant::Rest Instant::rest_on(std::span<const Contact> contacts, const Arrival&
   const bool holds_beside =
       contacts.size() == 1 && holds && try_force_beside(contact, contacts.front().guard, contacts.front().side, t);
   if (holds && stay_in_contact(contact, t)) {
-    for (const int k : now.mode.contacts) see_at(k, 0, t);
+    note_contacts(t);
     return Rest::begun;
   }
   forget_actions();
   return holds_beside ? Rest::denied : Rest::none;
+}
+
+/// Contacts have begun: conditions see their guards at zero. The speed without them vanishes where resets turn it
+/// round; resets that move the guard itself leave one.
+void Instant::note_contacts(double t) {
+  System& free = hybrid_.system(without_surfaces(now.mode));
+  const auto x = std::span<const double>(now.x).first(hybrid_.variables().size());
+  for (const int k : now.mode.contacts) {
+    see_at(k, 0, t);
+    began_.push_back({k, GuardSides::speed(free, trials_.consistency(), t, x, k)});
+  }
 }
 
 /// Conditions see a guard at zero or on a side without acting for it: a contact and the resets that are left before it

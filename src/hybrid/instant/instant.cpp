@@ -41,6 +41,7 @@ void Instant::begin(const Mode& from) {
   begun_ = &from;
   fired_.clear();
   crossed_.clear();
+  began_.clear();
   course_.guard = -1;
   approach_.left = nullptr;
   approach_.guard = -1;
@@ -686,8 +687,8 @@ void Instant::leave_jumped_surfaces(const Arrival& arrival, Mode& mode) {
     const auto speed = [&](System& of, std::span<const double> x) {
       return GuardSides::speed(of, trials_.consistency(), arrival.t, x, k);
     };
-    // one that began in this instant has no speed to begin with
-    const double before_it = contains(begun_->contacts, k) ? std::abs(speed(left, arrival.x.first(family))) : 0.0;
+    const auto began = std::ranges::find(began_, k, &BegunContact::guard);
+    const double before_it = std::abs(began != began_.end() ? began->speed : speed(left, arrival.x.first(family)));
     const double after_it = speed(system, here), error = std::abs(speed(system, scaled) - after_it);
     if (moved(k) || std::abs(after_it) > 4.0 * (before_it + error)) hybrid_.end_contact(mode, k);
   }

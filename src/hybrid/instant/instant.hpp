@@ -169,6 +169,7 @@ class Instant final : private ModeValues {
   bool leaves_noticeably(int guard);
   std::vector<double> tolerance_of_guards();
   bool turns_round(int guard, int side, std::span<const double> after);
+  bool brings_back(int guard, int side);
   double tolerance_of(std::string_view variable) const;
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});
   bool look_on_surfaces(const Point& candidate, double t, Trial& trial);
@@ -178,6 +179,7 @@ class Instant final : private ModeValues {
   void note_cancelled_resets();
   bool stay_on_surfaces(const Point& candidate, double t);
   void see_at(int guard, int side, double t);
+  void note_contacts(double t);
   bool try_force_beside(const Point& contact, int guard, int side, double t);
 
   HybridSystem& hybrid_;
@@ -237,6 +239,11 @@ class Instant final : private ModeValues {
   std::vector<int> watched_;       // workspace
   Trial contact_trial_;            // workspace of contacts that may begin
   std::vector<Contact> contacts_;  // workspace
+  struct BegunContact {
+    int guard;
+    double speed;  // of the guard in the mode without surfaces
+  };
+  std::vector<BegunContact> began_;  // in this instant
   /// What other discrete values would give is decided apart, so that nothing of it is left.
   struct Question {
     explicit Question(Trials& of) : trials(of.hybrid(), of.direction()), decision(trials) {}

@@ -20,6 +20,7 @@ namespace {
 using ExprLists = std::vector<std::vector<Expr>>;
 
 constexpr std::size_t most_variables = 32;
+constexpr std::size_t most_clocks = 63;                           // bits of FlightEdge::clocks
 constexpr double shrink_of_series = 0.2, growth_of_series = 5.0;  // from one step to the next
 constexpr std::size_t most_operations = 5000;  // of a series: to compile more takes longer than it gains
 
@@ -159,6 +160,10 @@ class FlightCompiler {
     const auto along = [&](const std::vector<Expr>& list) {
       return list.empty() ? std::vector<Expr>{} : directional_derivative(list, moving, speed);
     };
+    if (clocks.size() > most_clocks) {
+      miss("there are too many guards of time");
+      return none;
+    }
     const std::vector<Expr> clock_slopes = along(clocks);
     for (const Expr& slope : clock_slopes)
       if (depends_on(slope, {time})) {
@@ -250,10 +255,20 @@ class FlightCompiler {
     const std::size_t target = place_[static_cast<std::size_t>(edge.target)];
     if (target == none) return;
     FlightEdge made{.edge = number, .departures = edge.departures, .target = target, .roundings = edge.roundings};
+    find_cause(code_.tapes[from.tape], made);
     if (!compile_actions(edge, made))
       return miss("actions of '" + model_.describe(from.mode) + "' need each other, or slopes");
     find_zeros(from, made);
     from.edges.push_back(std::move(made));
+  }
+
+  static void find_cause(const FlightTape& tape, FlightEdge& edge) {
+    for (const int d : edge.departures) {
+      const auto guard = std::ranges::find(tape.guards, guard_of(d)),
+                 clock = std::ranges::find(tape.clocks, guard_of(d));
+      if (guard != tape.guards.end()) edge.guard = static_cast<int>(guard - tape.guards.begin());
+      if (clock != tape.clocks.end()) edge.clocks |= 1LL << (clock - tape.clocks.begin());
+    }
   }
 
   /// Guards that may be zero after the event: those that fired, and the surfaces that were slid on.

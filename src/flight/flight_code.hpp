@@ -69,6 +69,8 @@ struct FlightTape {
 struct FlightEdge {
   int edge = 0;  ///< among those of the mode in the atlas
   std::vector<int> departures;
+  int guard = -1;        ///< that fires, by its place in the tape; -1: clocks
+  long long clocks = 0;  ///< that fall due together, as bits
   std::size_t target = 0;
   Program act;                 ///< t, x, parameters, discretes: what is set
   std::vector<int> variables;  ///< the first of these values are theirs

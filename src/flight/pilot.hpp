@@ -13,12 +13,12 @@
 #include <span>
 #include <vector>
 
-#include "event/step_enclosure.hpp"
 #include "flight/atlas.hpp"
+#include "flight/executor.hpp"
 #include "flight/flight_code.hpp"
+#include "flight/host_code.hpp"
 #include "flight/mode_entry.hpp"
 #include "flight/observed_places.hpp"
-#include "flight/step_bounds.hpp"
 
 namespace saltus {
 
@@ -76,10 +76,10 @@ class Pilot {
   /// Goes on, not beyond `limit`.
   Outcome advance(double limit);
 
-  double t() const { return t_; }
-  std::span<const double> x() const;
-  std::span<const double> slopes() const;
-  double next_step() const { return motion_.h; }
+  double t() const { return run_.t; }
+  std::span<const double> x() const { return run_.x_; }
+  std::span<const double> slopes() const { return run_.slope_; }
+  double next_step() const { return run_.motion.h; }
   bool slides() const { return !base_->sliding.empty(); }
   /// The present mode. `numbers_alone`: it is there but for its numbers.
   void write_mode(Mode& mode, bool numbers_alone = false) const;
@@ -88,104 +88,69 @@ class Pilot {
   /// The last step as a polynomial.
   void write_dense(DensePolynomial& dense) const;
   const FlownEvent& event() const { return event_; }
-  /// Whether the last steps were limited by stability.
-  bool stiff() const { return stiff_; }
   /// Whether a slide has just ended. The next step can be flown; until then the loop could not go on.
   bool leaves_surface() const { return leaves_surface_; }
   const StepStatistics& statistics() const { return statistics_; }
   /// The system that it uses in the present mode; null: none.
-  const System* system() const { return system_; }
+  const System* system() const;
 
   /// Writes or reads what later steps depend on. `flying`: the run is in the air.
   void persist(StateArchive& archive, bool& flying, FlightMethod method, double t, const Mode& mode,
                std::span<const double> x);
 
  private:
+  using State = HostCode::State;
   /// What a tape works on.
-  struct Seat {
-    Seat(const FlightTape& tape, FlightMethod method, const PilotRules& rules);
+  struct TapeRoom {
+    TapeRoom(const FlightTape& tape, const PilotRules& rules);
 
-    std::vector<std::vector<double>> inputs, outputs;
-    std::vector<const double*> in;
+    std::vector<double> atol;
+    std::vector<std::vector<double>> outputs;
     std::vector<double*> out;
     TapeRunner::Memory memory;
-    Workspace observe, guard;
-    StepBounds bounds;
-    // where the groups lie
-    double *t, *h, *end, *x, *slope, *data;
-    const double *x_end, *slopes, *last_slope, *error, *finite, *dense, *guards;
-    flight::Course course;
   };
-  /// Where the slope of a guard that an event names comes from.
+  /// Where the slopes of a guard that an event names come from: places in the tapes of the modes before and after it.
   struct NamedGuard {
-    enum class Source { crossing, none, clock, guard } before, after;
-    std::size_t place_before, place_after;  // among clocks or guards of the tape
+    enum class Source { none, clock, guard };
+    struct Place {
+      Source source = Source::none;
+      std::size_t number = 0;
+    } before, after;
   };
-  /// What an event on an edge looks up.
+  /// What an event on an edge looks up, by its number in the code.
   struct ReadyEdge {
-    bool usable = false;
-    bool leaves_surface = false;                           // the target slides on fewer surfaces
-    std::vector<std::pair<int, double>> discretes, locks;  // that decide, and what they become, where they change
-    std::vector<std::pair<std::size_t, double>> wanted;    // of what actions give: the values that lead to the target
+    AtlasPlace place;
+    bool leaves_surface = false;  // the target slides on fewer surfaces
     std::vector<NamedGuard> named;
-    Workspace work;
-  };
-  struct ReadyMode {
-    Seat* seat = nullptr;
-    flight::Guards guards;
-    std::vector<int> interpolated;     // guards that are watched and not affine, by number
-    std::vector<std::size_t> weights;  // of the surfaces on which it slides, as places among the guards
-    std::vector<ReadyEdge> edges;
   };
   struct LastStep {
     double t = 0.0, h = 0.0;
-    const Seat* seat = nullptr;  ///< in which it was made
-    std::vector<double> x;       ///< where it began
+    std::vector<double> x;          // where it began
+    const double* dense = nullptr;  // its coefficients: in a room, or a copy
   };
-  /// What the steps of a mode have taught.
-  struct StepLimits {
-    double guards = flight::infinity;  // the longest that guards can be followed over
-    double first = flight::infinity;   // the longest that is worth trying after an event
-
-    void persist(StateArchive& archive) { archive(guards, first); }
+  /// Reads the events of the executor.
+  struct Recorder {
+    Pilot& pilot;
+    void step(const State&, const flight::End&, const flight::StepView&, double, bool) const {}
+    void event(const State& run, const flight::EventRecord<HostCode>& record) const { pilot.note(run, record); }
   };
-  /// A number of the run before an event.
-  struct Change {
-    double* number;
-    double before;
-  };
+  class Enclosures;
 
   Pilot(CompiledModel& model, PilotRules rules);
-  const FlightMode& mode() const { return code_->modes[static_cast<std::size_t>(mode_)]; }
-  const FlightTape& tape() const { return code_->tapes[mode().tape]; }
-  const ReadyMode& ready() const { return ready_[static_cast<std::size_t>(mode_)]; }
-  Seat& seat() const { return *ready().seat; }
+  const FlightMode& mode() const { return code_->modes[static_cast<std::size_t>(run_.mode)]; }
   void compile(FlightMethod method);
-  void make_ready(const FlightMode& mode);
-  ReadyEdge make_ready(const FlightMode& from, const FlightEdge& edge) const;
-  NamedGuard name(const FlightMode& from, const FlightEdge& edge, int guard) const;
-  bool can_be_flown(const FlightMode& mode) const;
-  void enter(const FlightMode& mode, const double* x);
-  bool make_step(double limit, flight::Crossing& crossing);
-  void learn_from_step(double error, bool rejected, bool coarse);
-  bool make_event(const flight::Crossing& crossing);
-  bool left_behind() const;
+  void make_ready(const FlightMode& from, const FlightEdge& edge);
+  static NamedGuard::Place place_of(const FlightCode& code, const FlightMode& mode, int guard);
+  flight::StepView evaluate(const State& run, const flight::End& end);
+  void keep_step(const flight::End& end, const flight::StepView& step);
+  void write_dense(DensePolynomial& dense, double t, double h, std::span<const double> x,
+                   const double* coefficients) const;
+  bool can_be_flown(const FlightMode& mode) const { return mode.mode.contacts.empty(); }
+  void note(const State& run, const flight::EventRecord<HostCode>& record);
   bool leads_away();
-  double polish(int guard, double u);
-  bool proved(const flight::Crossing& crossing);
-  bool is_enclosed(std::size_t guard, const flight::StepPart& part);
-  void dense_at(double u, std::vector<double>& x) const;
-  bool follow(double t, std::span<const int> departures, double slope);
-  bool try_edge(double t, const FlightEdge& edge, ReadyEdge& ready, double slope);
-  bool act(double t, const FlightEdge& edge, ReadyEdge& ready);
-  void set(double& number, double value) {
-    changes_[change_count_++] = {&number, number};
-    number = value;
-  }
-  void undo();
-  void find_slopes_before(double t, const ReadyEdge& edge, double slope);
-  void find_slopes_after(const ReadyEdge& edge);
-  void observe(const FlightMode& mode, const Seat& seat, double t, const double* x, std::vector<double>& values);
+  void observe(int mode, double t, const double* x, const double* data, const double* discretes,
+               std::vector<double>& values);
+  static double slope_of(const NamedGuard::Place& place, const HostCode::Point& point);
 
   CompiledModel& model_;
   PilotRules rules_;
@@ -194,43 +159,33 @@ class Pilot {
   Atlas atlas_;
   std::vector<std::vector<std::vector<int>>> fired_;  // by mode and edge of the atlas
   std::size_t described_ = 0;                         // edges with such a list
-  std::vector<StepLimits> limits_;                    // by mode of the atlas
   std::vector<ObservedPlace> places_;                 // of the observed variables
   std::vector<int> eliminated_;
 
   std::size_t compiled_ = 0;  // edges that the code knows
   int compilations_ = 0;
   std::shared_ptr<const FlightCode> code_;
-  std::vector<std::unique_ptr<Seat>> seats_;  // by tape
-  std::vector<ReadyMode> ready_;              // by mode of the code
-  std::vector<int> code_place_;               // by mode of the atlas; -1: not flown
+  std::unique_ptr<HostCode> host_;
+  std::unique_ptr<flight::Executor<HostCode>> executor_;
+  std::unique_ptr<Enclosures> enclosures_;
+  std::vector<std::unique_ptr<TapeRoom>> rooms_;   // by tape
+  std::vector<ReadyEdge> ready_;                   // by edge of the code
+  std::vector<std::vector<std::size_t>> weights_;  // by mode: those of its surfaces, as places among the guards
+  std::vector<int> code_place_;                    // by mode of the atlas; -1: not flown
   std::unique_ptr<ModeEntry> entry_;
 
   // where the run is
-  double t_ = 0.0;
-  int mode_ = 0;
+  State run_;
   Mode first_;                  // at the beginning of the flight
   const Mode* base_ = &first_;  // the mode but for its numbers: that, or one behind an edge
-  FlightNumbers numbers_;
-  flight::Motion motion_;
-  flight::End end_;
+  const Mode* base_before_event_ = &first_;
   LastStep last_step_;
-  System* system_ = nullptr;  // of the mode, where it was needed for enclosures
-  StepEnclosure enclosure_;   // of the last step, if it is `enclosing_`
-  DensePolynomial dense_;
-  bool enclosing_ = false;
-  std::vector<int> due_;  // clocks that fire at motion_.next_clock, as departures
-  std::vector<double> clock_slopes_;
-  bool stiff_ = false, leaves_surface_ = false;
-  bool behind_event_ = false;  // no step has been made since the last event
+  bool leaves_surface_ = false;
   StepStatistics statistics_;
   FlownEvent event_;
   // workspace
-  std::vector<Change> changes_;  // of numbers_, by the last event: the first change_count_
-  std::size_t change_count_ = 0;
-  std::vector<double> x_event_, x_next_, set_, observed_, guards_;
-  Mode mode_now_;
-  LastStep step_before_;
+  State before_event_, trial_;
+  std::vector<double> dense_copy_;
 };
 
 }  // namespace saltus

@@ -135,7 +135,6 @@ bool Simulator::Impl::FlightUse::step() {
     record();
     lands_ = is_special() || lands_;
   } else {
-    lands_ = pilot_->stiff() || lands_;
     if (run.bounds.watches()) {
       pilot_->write_values(run.values_after);
       run.bounds.check(run.hybrid->observed(), run.t, run.values_after);

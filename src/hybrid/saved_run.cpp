@@ -58,7 +58,7 @@ std::uint64_t identify(const SimulatorState& state, const HybridSystem& hybrid) 
 /// A memory is numbers that only the run itself understands: they are taken as they were written, or not at all. The
 /// last four are a seal of the others.
 void seal(std::vector<double>& memory) {
-  constexpr std::uint64_t version = 4;  // of what memories hold
+  constexpr std::uint64_t version = 5;  // of what memories hold
   Fingerprint all;
   all.add(version);
   for (const double number : memory)

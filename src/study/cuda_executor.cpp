@@ -13,7 +13,7 @@ namespace saltus {
 
 namespace {
 
-/// Members fly on the device, and those that it has parked in lanes, which have the same bits. Where there is no
+/// Members run on the device, and those that it has missed in lanes, which have the same bits. Where there is no
 /// device, or no text for it, all of them fly in lanes.
 class CudaExecutor final : public StudyExecutor {
  public:
@@ -26,9 +26,12 @@ class CudaExecutor final : public StudyExecutor {
     DeviceFlight members(flight_->task(), block.count);
     std::atomic<std::int64_t> next = 0;
     work_in_threads(threads_, result, monitor, [&](std::vector<MemberFailure>&) {
-      ModeEntry entry(*flight_->task().code);
+      const FlightTask& wanted = flight_->task();
+      HostCode code(*wanted.code, wanted.rules);
+      const HostTask host(wanted, code);
+      ModeEntry entry(*wanted.code);
       for (std::int64_t k = next++; k < block.count && !monitor.stop(); k = next++)
-        if (FlightMember m; flight_->begin(block.first + k, m)) members.take_off(k, m, entry);
+        if (FlightMember m; flight_->begin(block.first + k, m) && host.begin(m, entry)) members.put(k, m);
     });
     const auto stop = [&] {
       monitor.report();
@@ -41,7 +44,7 @@ class CudaExecutor final : public StudyExecutor {
         if (members.state(k) != flight::landed) continue;
         FlightMember m;
         m.index = block.first + k;
-        members.land(k, m);
+        members.take(k, m);
         task.keep(m.index, flight_->outcome(m), failures);
       }
     });

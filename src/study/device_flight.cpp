@@ -9,7 +9,7 @@ namespace {
 
 // The layout without the sizes of a study.
 struct NoCode {
-  static constexpr int n = 0, parameters = 0, discretes = 0, locks = 0, counters = 0, dense = 0;
+  static constexpr int n = 0, parameters = 0, discretes = 0, locks = 0, counted = 0, dense_values = 0;
 };
 using Fixed = flight::DeviceLayout<NoCode>;
 constexpr auto place_of(Fixed::Number k) {
@@ -37,48 +37,33 @@ DeviceFlight::DeviceFlight(const FlightTask& task, std::int64_t members)
               static_cast<long long>(flight::parked));
 }
 
-bool DeviceFlight::take_off(std::int64_t place, const FlightMember& m, ModeEntry& entry) {
-  const FlightMode& mode = task_.code->modes[m.mode];
-  const FlightTape& tape = task_.code->tapes[mode.tape];
-  if (!entry.look(mode, m.numbers, m.t, 1e-3 * (m.stop - m.t), m.x.data(), all_guards(tape))) return false;
-  number(place_of(Fixed::t), place) = m.t;
-  number(place_of(Fixed::stop), place) = m.stop;
+void DeviceFlight::put(std::int64_t place, const FlightMember& m) {
+  const HostCode::State& run = m.run;
+  const flight::Motion& motion = run.motion;
+  number(place_of(Fixed::t), place) = run.t;
+  number(place_of(Fixed::stop), place) = run.stop;
   number(place_of(Fixed::period), place) = m.period;
   number(place_of(Fixed::start), place) = m.start;
   number(place_of(Fixed::window), place) = m.window;
-  const flight::Motion motion;
-  number(place_of(Fixed::h), place) =
-      flight::first_step(static_cast<int>(n_), 1, m.x.data(), entry.slopes().data(), task_.atol.data(), task_.rtol,
-                         std::min(m.stop - m.t, task_.max_step));
+  number(place_of(Fixed::h), place) = motion.h;
   number(place_of(Fixed::last_error), place) = motion.last_error;
-  number(place_of(Fixed::next_clock), place) = entry.next_clock();
+  number(place_of(Fixed::next_clock), place) = motion.next_clock;
   number(place_of(Fixed::last_event), place) = motion.last_event;
   number(place_of(Fixed::last_interval), place) = motion.last_interval;
   std::size_t k = place_of(Fixed::x);
-  const auto put = [&](std::span<const double> values) {
-    for (const double v : values) number(k++, place) = v;
-  };
-  put(m.x);
-  put(entry.slopes());
-  put(m.numbers.parameters);
-  put(m.numbers.discretes);
-  put(m.numbers.locks);
-  put(std::vector<double>(counters_, 0.0));
-  put(std::vector<double>(counters_, std::numeric_limits<double>::quiet_NaN()));
-  for (std::size_t d = 0; d < task_.dense.size(); ++d)
-    put(std::vector<double>{Windows::nothing.low, Windows::nothing.high, Windows::nothing.integral});
+  for (const auto* values : {&run.x_, &run.slope_, &run.numbers.parameters, &run.numbers.discretes, &run.numbers.locks,
+                             &m.counts, &m.firsts})
+    for (const double v : *values) number(k++, place) = v;
+  for (const flight::WindowSums& window : m.windows)
+    for (const double v : {window.low, window.high, window.integral}) number(k++, place) = v;
   const auto set = [&](Fixed::Integer which, long long value) {
     integers_[static_cast<std::size_t>(which) * count() + static_cast<std::size_t>(place)] = value;
   };
-  long long due = 0;
-  for (std::size_t c = 0; c < entry.due().size(); ++c)
-    if (entry.due()[c]) due |= 1LL << c;
   set(Fixed::state, flight::flying);
-  set(Fixed::mode, static_cast<long long>(m.mode));
-  set(Fixed::events, m.events);
-  set(Fixed::left, entry.left());
-  set(Fixed::due, due);
-  return true;
+  set(Fixed::mode, run.mode);
+  set(Fixed::events, run.events);
+  set(Fixed::left, motion.left);
+  set(Fixed::due, run.due);
 }
 
 flight::DeviceState DeviceFlight::state(std::int64_t place) const {
@@ -86,14 +71,14 @@ flight::DeviceState DeviceFlight::state(std::int64_t place) const {
       integers_[static_cast<std::size_t>(Fixed::state) * count() + static_cast<std::size_t>(place)]);
 }
 
-void DeviceFlight::land(std::int64_t place, FlightMember& m) const {
+void DeviceFlight::take(std::int64_t place, FlightMember& m) const {
   const auto integer = [&](Fixed::Integer which) {
     return integers_[static_cast<std::size_t>(which) * count() + static_cast<std::size_t>(place)];
   };
-  m.t = number(place_of(Fixed::t), place);
+  m.run.t = number(place_of(Fixed::t), place);
   m.window = number(place_of(Fixed::window), place);
-  m.steps = integer(Fixed::steps);
-  m.events = integer(Fixed::events);
+  m.run.steps = integer(Fixed::steps);
+  m.run.events = integer(Fixed::events);
   m.seen = integer(Fixed::seen);
   m.counts.clear();
   m.firsts.clear();
@@ -102,10 +87,9 @@ void DeviceFlight::land(std::int64_t place, FlightMember& m) const {
     m.counts.push_back(number(counts + k, place));
     m.firsts.push_back(number(counts + counters_ + k, place));
   }
-  std::vector<Windows::Window> windows;
+  m.windows.clear();
   for (std::size_t d = 0, at = counts + 2 * counters_; d < task_.dense.size(); ++d, at += 3)
-    windows.push_back({number(at, place), number(at + 1, place), number(at + 2, place)});
-  m.windows = Windows(std::move(windows));
+    m.windows.push_back({number(at, place), number(at + 1, place), number(at + 2, place)});
   const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(0, m.seen - task_.transient));
   m.samples.clear();
   for (std::size_t k = 0; k < std::min(kept, static_cast<std::size_t>(task_.keep)) * task_.kept.size(); ++k)
@@ -113,7 +97,7 @@ void DeviceFlight::land(std::int64_t place, FlightMember& m) const {
   m.final_values.clear();
   for (std::size_t k = 0; k < task_.kept.size(); ++k)
     m.final_values.push_back(finals_[k * count() + static_cast<std::size_t>(place)]);
-  m.parked = Parking::none;
+  m.missed = flight::Miss::none;
 }
 
 }  // namespace saltus

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "study/device_driver.hpp"
-#include "study/lane_flight.hpp"
+#include "study/host_task.hpp"
 
 namespace saltus {
 
@@ -15,13 +15,12 @@ class DeviceFlight {
  public:
   DeviceFlight(const FlightTask& task, std::int64_t members);
 
-  /// Puts a member at its start into place. False: it cannot take off. Threads may do so at the same time, with an
-  /// entry each.
-  bool take_off(std::int64_t place, const FlightMember& member, ModeEntry& entry);
+  /// Puts a member that is at its start into place. Threads may do so at the same time.
+  void put(std::int64_t place, const FlightMember& member);
   /// Where members are after a flight.
   flight::DeviceState state(std::int64_t place) const;
   /// What is left of a member that has landed.
-  void land(std::int64_t place, FlightMember& member) const;
+  void take(std::int64_t place, FlightMember& member) const;
 
   std::int64_t members() const { return count_; }
   std::span<double> numbers() { return numbers_; }

@@ -64,11 +64,11 @@ class Writer {
       most_data_ = std::max(most_data_, tape.data.size());
       most_bernstein_ = std::max(most_bernstein_, static_cast<std::size_t>(tape.first.back()));
     }
-    if (most_clocks_ > 62) throw UsageError("there are more than 62 guards of time");
     tapes();
     tables();
     edges();
-    return prologue + functions_ + tables_ + "struct Code {\n" + members() + "};\n" + epilogue;
+    return prologue + functions_ + tables_ + "struct Sizes {\n" + sizes() +
+           "};\nstruct Code : Sizes, saltus::flight::FixedRooms<Sizes> {\n" + members() + "};\n" + epilogue;
   }
 
  private:
@@ -103,6 +103,7 @@ inline double limited_cos(double x) {
                                                                          : infinity - infinity;
 }
 inline double limited_exp(double x) {
+  if (x < -750.0) return 0.0;  // below the smallest number
   return saltus::flight::size_of(x) <= saltus::arithmetic::exponent_limit ? saltus::arithmetic::exp(x)
                                                                            : infinity - infinity;
 }
@@ -119,11 +120,11 @@ inline double limited_log(double x) {
 #ifdef __CUDACC_RTC__
 extern "C" __global__ void fly_members(saltus::flight::DeviceArrays arrays) {
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < arrays.count) saltus::flight::DeviceMember<Code>(arrays, i).fly();
+  if (i < arrays.count) saltus::flight::DeviceMember<Code>(arrays, i).run();
 }
 #else
 extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
-  for (long long i = 0; i < arrays.count; ++i) saltus::flight::DeviceMember<Code>(arrays, i).fly();
+  for (long long i = 0; i < arrays.count; ++i) saltus::flight::DeviceMember<Code>(arrays, i).run();
 }
 #endif
 )";
@@ -169,12 +170,13 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
   }
 
   void tables() {
-    std::vector<int> mode_tape, guard_count, clock_count, first, needs_proof, bound_place;
+    std::vector<int> mode_tape, guard_count, clock_count, data_count, first, needs_proof, bound_place;
     std::vector<signed char> sides, clock_sides;
     std::vector<unsigned char> affine;
     for (const FlightTape& tape : code_.tapes) {
       guard_count.push_back(static_cast<int>(tape.guards.size()));
       clock_count.push_back(static_cast<int>(tape.clocks.size()));
+      data_count.push_back(static_cast<int>(tape.data.size()));
       add_row(first, tape.first, most_guards_ + 1);
       add_row(affine, tape.affine, most_guards_ + 1);
       add_row(bound_place, tape.bounds.places, most_guards_ + 1);
@@ -189,6 +191,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     table("int", "needs_proof", needs_proof);
     table("int", "guard_count", guard_count);
     table("int", "clock_count", clock_count);
+    table("int", "data_count", data_count);
     table("int", "first", first);
     table("int", "bound_place", bound_place);
     table("signed char", "sides", sides);
@@ -198,7 +201,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     const FlightMethod& method = code_.method;
     table("double", "weights",
           std::vector<double>(code_.stiffness.weights, code_.stiffness.weights + method.all_stages()));
-    table("double", "atol", task_.atol);
+    table("double", "atol", task_.rules.atol);
     const flight::WindowRule rule = window_rule(method.dense_degree());
     table("double", "window_node", std::vector<double>(rule.nodes, rule.nodes + rule.count));
     table("double", "window_weight", std::vector<double>(rule.weights, rule.weights + rule.count));
@@ -208,18 +211,10 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     std::vector<int> first_edge{0}, guard, target, first_zero{0}, zeros;
     std::vector<long long> clocks;
     for (const FlightMode& mode : code_.modes) {
-      const FlightTape& tape = code_.tapes[mode.tape];
       for (const FlightEdge& edge : mode.edges) {
-        int place = -1;
-        long long bits = 0;
-        for (const int d : edge.departures) {
-          const auto g = std::ranges::find(tape.guards, d / 2), c = std::ranges::find(tape.clocks, d / 2);
-          if (g != tape.guards.end()) place = static_cast<int>(g - tape.guards.begin());
-          if (c != tape.clocks.end()) bits |= 1LL << (c - tape.clocks.begin());
-        }
         acts_ += act_case(static_cast<int>(guard.size()), edge);
-        guard.push_back(place);
-        clocks.push_back(bits);
+        guard.push_back(edge.guard);
+        clocks.push_back(edge.clocks);
         target.push_back(static_cast<int>(edge.target));
         zeros.insert(zeros.end(), edge.at_zero.begin(), edge.at_zero.end());
         first_zero.push_back(static_cast<int>(zeros.size()));
@@ -244,6 +239,9 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
       functions_ += function_of(edge.act.tape(), name);
       fmt::format_to(out, "        double set[{}];\n        {}(&t, x, parameters, discretes, set);\n",
                      edge.variables.size() + edge.discretes.size(), name);
+      fmt::format_to(out,
+                     "        for (const double v : set)\n          if (!(saltus::flight::size_of(v) < infinity)) "
+                     "return false;\n");
       for (std::size_t k = 0; k < edge.variables.size(); ++k)
         fmt::format_to(out, "        x_new[{}] = set[{}];\n", edge.variables[k], k);
       for (std::size_t k = 0; k < edge.discretes.size(); ++k)
@@ -262,52 +260,71 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     return text + "        return true;\n      }\n";
   }
 
+  /// Constants of the study, for arrays of fixed sizes.
+  std::string sizes() const {
+    std::string text;
+    auto out = std::back_inserter(text);
+    const auto whole = [&](const char* name, auto value) {
+      fmt::format_to(out, "  static constexpr int {} = {};\n", name, static_cast<int>(value));
+    };
+    whole("n", code_.tapes.front().n);
+    whole("parameters", task_.parameters);
+    whole("discretes", code_.modes.front().mode.discrete.size());
+    whole("locks", code_.modes.front().mode.locks.size());
+    whole("counted", task_.counters.size());
+    whole("kept_values", task_.kept.size());
+    whole("dense_values", task_.dense.size());
+    whole("window_nodes", window_rule(code_.method.dense_degree()).count);
+    whole("most_guards", std::max<std::size_t>(1, most_guards_));
+    whole("most_bounds", std::max<std::size_t>(1, most_bounds_));
+    whole("most_clocks", std::max<std::size_t>(1, most_clocks_));
+    whole("most_data", std::max<std::size_t>(1, most_data_));
+    return text;
+  }
+
+  /// What the executor and the sink ask for: see HostCode and HostTask.
   std::string members() {
     const FlightMethod& method = code_.method;
     const std::size_t n = code_.tapes.front().n;
     std::string text;
     auto out = std::back_inserter(text);
-    const auto constant = [&](const char* name, auto value) {
-      fmt::format_to(out, "  static constexpr long long {} = {};\n", name, static_cast<long long>(value));
+    const auto gives = [&](const char* type, const char* name, const std::string& value) {
+      fmt::format_to(out, "  static constexpr {} {}() {{ return {}; }}\n", type, name, value);
     };
-    const auto whole = [&](const char* name, auto value) {
-      fmt::format_to(out, "  static constexpr int {} = {};\n", name, static_cast<int>(value));
-    };
-    whole("n", n);
-    whole("parameters", task_.parameters);
-    whole("discretes", code_.modes.front().mode.discrete.size());
-    whole("locks", code_.modes.front().mode.locks.size());
+    const auto whole = [&](const char* name, auto value) { gives("int", name, std::to_string(value)); };
+    whole("variables", n);
+    whole("discrete_numbers", code_.modes.front().mode.discrete.size());
+    whole("lock_numbers", code_.modes.front().mode.locks.size());
     whole("counters", task_.counters.size());
     whole("kept", task_.kept.size());
     whole("dense", task_.dense.size());
-    whole("window_nodes", window_rule(method.dense_degree()).count);
     whole("section", task_.section);
     whole("stages", method.stages());
     whole("degree", method.dense_degree());
-    whole("most_guards", std::max<std::size_t>(1, most_guards_));
-    whole("most_bounds", std::max<std::size_t>(1, most_bounds_));
-    whole("most_clocks", std::max<std::size_t>(1, most_clocks_));
-    whole("most_data", std::max<std::size_t>(1, most_data_));
-    whole("stiffness_row", code_.stiffness.row);
-    whole("park_if_stiff", task_.park_if_stiff);
-    constant("transient", task_.transient);
-    constant("keep", task_.keep);
-    fmt::format_to(out, "  static constexpr double stiffness_limit = {}, max_step = {}, rtol = {};\n",
-                   number_text_of(code_.stiffness.limit), number_text_of(task_.max_step), number_text_of(task_.rtol));
+    whole("bound_stride", std::max<std::size_t>(1, most_bounds_));
+    gives("long long", "transient", std::to_string(task_.transient));
+    gives("long long", "keep", std::to_string(task_.keep));
+    const ExecutorRules& rules = task_.rules;
+    gives("bool", "watches_stiffness", rules.watches_stiffness && code_.stiffness.row >= 0 ? "true" : "false");
+    gives("bool", "leaves_if_stiff", rules.leaves_if_stiff ? "true" : "false");
+    gives("double", "max_step", number_text_of(rules.max_step));
+    gives("double", "rtol", number_text_of(rules.rtol));
     fmt::format_to(out, "  static saltus::flight::Control control() {{ return {{{}, {}, {}, {}, {}}}; }}\n",
                    number_text_of(code_.control.success_power), number_text_of(code_.control.rejection_power),
                    number_text_of(code_.control.beta), number_text_of(code_.control.shrink),
                    number_text_of(code_.control.growth));
-    for (const char* name : {"mode_tape", "needs_proof", "guard_count", "clock_count", "first_edge", "edge_guard",
-                             "edge_target", "first_zero", "counter"})
+    fmt::format_to(out, "  static saltus::flight::Stiffness stiffness() {{ return {{table_weights, {}, {}, {}}}; }}\n",
+                   code_.stiffness.row, code_.stiffness.last, number_text_of(code_.stiffness.limit));
+    for (const char* name : {"mode_tape", "needs_proof", "guard_count", "clock_count", "data_count", "first_edge",
+                             "edge_guard", "edge_target", "first_zero", "counter"})
       fmt::format_to(out, "  static int {0}(int k) {{ return table_{0}[k]; }}\n", name);
     text +=
         "  static long long edge_clocks(int k) { return table_edge_clocks[k]; }\n"
         "  static const int* edge_zeros() { return table_edge_zeros; }\n"
-        "  static const double* stiffness_weights() { return table_weights; }\n"
         "  static const double* atol() { return table_atol; }\n"
-        "  static const double* window_node() { return table_window_node; }\n"
-        "  static const double* window_weight() { return table_window_weight; }\n";
+        "  static saltus::flight::WindowRule window_rule() {\n"
+        "    return {table_window_node, table_window_weight, window_nodes};\n  }\n"
+        "  template <class... Any>\n  static bool enclose(const Any&...) { return false; }\n";
     const auto row = [&](const char* type, const char* name, std::size_t length) {
       fmt::format_to(out, "  static const {0}* {1}(int k) {{ return table_{1} + k * {2}; }}\n", type, name, length);
     };
@@ -322,22 +339,18 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         "bernstein[{4}],\n        scale[{3}], rough[{3}], finite;\n  }};\n",
         n, static_cast<std::size_t>(method.all_stages() - 1) * n, static_cast<std::size_t>(method.dense_degree()) * n,
         std::max<std::size_t>(1, most_guards_), std::max<std::size_t>(1, most_bernstein_));
-    const std::string rtol = number_text_of(task_.rtol);
     text +=
         "  static void step(int tape, double t, double h, double end, const double* x, const double* slope,\n"
-        "                   const double* data, Step& s) {\n    const double rtol = " +
-        rtol + ";\n";
+        "                   const double* data, Step& s) {\n    const double tolerance = rtol();\n";
     text += choose(
-        "step_{}(&t, &h, &end, x, slope, data, &rtol, table_atol, s.x, s.slopes, &s.error, s.dense, s.guards, "
+        "step_{}(&t, &h, &end, x, slope, data, &tolerance, table_atol, s.x, s.slopes, &s.error, s.dense, s.guards, "
         "s.lower, s.upper, s.bernstein, s.scale, s.rough, &s.finite)");
-    text +=
-        "  static void at(int tape, double t, const double* x, const double* data, double* f, double* g, double* gp,\n"
-        "                 double* gpp, double* c, double* cp) {\n";
-    text += choose("at_{}(&t, x, data, f, g, gp, gpp, c, cp)");
+    text += "  static void at(int tape, double t, const double* x, const double* data, Point& p) {\n";
+    text += choose("at_{}(&t, x, data, p.slope, p.guards, p.guard_slopes, p.guard_curves, p.clocks, p.clock_slopes)");
     text += "  static void bounds(int tape, const double* in, const double* data, double* out) {\n";
     text += choose(
         "bounds_{}(in, in + 2, in + 2 + n, in + 2 + 2 * n, in + 2 + 3 * n, in + 2 + 4 * n, in + 2 + 5 * n, data, out, "
-        "out + most_bounds, out + 2 * most_bounds, out + 3 * most_bounds)");
+        "out + bound_stride(), out + 2 * bound_stride(), out + 3 * bound_stride())");
     text += "  static void guards(int tape, double t, const double* x, const double* data, double* g) {\n";
     text += choose("guards_{}(&t, x, data, g)");
     text += gather();
@@ -387,8 +400,8 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     for (const FlightTape& tape : code_.tapes)
       eliminated = std::max(eliminated, tape.observe.tape().outputs.front().size());
     std::string text = fmt::format(
-        "  static void {}(int tape, double t, const double* x, const double* data, const double* discretes,\n"
-        "                      double* values) {{\n    double eliminated[{}];\n    switch (tape) {{\n",
+        "  static void {}(int mode, double t, const double* x, const double* data, const double* discretes,\n"
+        "                      double* values) {{\n    double eliminated[{}];\n    switch (mode_tape(mode)) {{\n",
         name, eliminated);
     for (std::size_t k = 0; k < code_.tapes.size(); ++k)
       text += fmt::format("      case {0}: observe_{0}(&t, x, data, eliminated); break;\n", k);

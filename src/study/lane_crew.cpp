@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "study/lane_flight.hpp"
 #include "study/work_in_threads.hpp"
 
 namespace saltus {
@@ -36,7 +37,7 @@ bool run_in_lanes(const BlockTask& task, int threads, const std::function<std::i
           return false;
         },
         [&](FlightMember& member) {
-          if (member.parked == Parking::none)
+          if (member.missed == flight::Miss::none)
             task.keep(member.index, task.flight.outcome(member), failures);
           else
             simulate(member.index);

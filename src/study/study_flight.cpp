@@ -20,11 +20,11 @@ constexpr double tightest = 1e-8;            // beyond, automatic runs take a me
 
 }  // namespace
 
-StudyFlight::StudyFlight(const Study& study) : study_(study), layout_(StudyAccess::layout(study)) {
+StudyFlight::StudyFlight(const Study& study, int lanes) : study_(study), layout_(StudyAccess::layout(study)) {
   if (!allowed()) return;
   find_places();
   if (!why_.empty()) return;
-  possible_ = scout();
+  possible_ = scout(lanes);
 }
 
 /// Whether the plan asks for nothing that needs a Simulator.
@@ -78,7 +78,7 @@ void StudyFlight::find_places() {
 }
 
 /// Members in equal distances run by Simulators; what they meet is compiled.
-bool StudyFlight::scout() {
+bool StudyFlight::scout(int lanes) {
   const StudyPlan& plan = study_.plan();
   atlas_ = std::make_unique<Atlas>(study_.model());
   if (!atlas_->possible()) {
@@ -96,25 +96,25 @@ bool StudyFlight::scout() {
       continue;  // a member whose values the model does not take
     }
   }
-  code_ = compile_flight(*atlas_, study_.model(), {{&dormand_prince_5()}, flight_lanes, eliminated_}, why_);
+  code_ = compile_flight(*atlas_, study_.model(), {{&dormand_prince_5()}, lanes, eliminated_}, why_);
   drop_wrong_edges(*atlas_, code_, why_);
   for (const AtlasMode& mode : atlas_->modes()) {
     const auto found = std::ranges::find_if(code_.modes, [&](const FlightMode& m) { return m.mode == mode.mode; });
     atlas_place_.push_back(found == code_.modes.end() ? -1 : static_cast<int>(found - code_.modes.begin()));
   }
   if (code_.modes.empty()) return false;
-  if (std::ranges::any_of(code_.modes, [&](const FlightMode& mode) { return code_.needs_proof(mode); }))
-    why_.emplace_back("members without a proof of their guards run in full");
   task_.code = &code_;
   task_.parameters = ModelAccess::values(study_.model()).parameters.size();
-  task_.rtol = plan.simulate.rtol;
-  task_.max_step = plan.simulate.max_step;
+  const bool automatic = plan.simulate.method == Method::automatic;
   task_.max_steps = plan.simulate.max_steps;
-  task_.park_if_stiff = plan.simulate.method == Method::automatic;
-  task_.atol = plan.simulate.atol_each;
-  if (task_.atol.empty())
+  task_.rules = {.rtol = plan.simulate.rtol,
+                 .atol = plan.simulate.atol_each,
+                 .max_step = plan.simulate.max_step,
+                 .watches_stiffness = automatic,
+                 .leaves_if_stiff = automatic};
+  if (task_.rules.atol.empty())
     for (const VariableInfo& v : study_.model().variables())
-      task_.atol.push_back(plan.simulate.atol * std::abs(v.nominal));
+      task_.rules.atol.push_back(plan.simulate.atol * std::abs(v.nominal));
   return true;
 }
 
@@ -147,18 +147,19 @@ bool StudyFlight::begin(std::int64_t index, FlightMember& member) const try {
   const int place = atlas_->find(initial.mode());
   if (place < 0 || atlas_place_[static_cast<std::size_t>(place)] < 0) return false;
   member.index = index;
-  member.mode = static_cast<std::size_t>(atlas_place_[static_cast<std::size_t>(place)]);
-  member.numbers = {ModelAccess::values(model).parameters, initial.mode().discrete, initial.mode().locks};
-  member.x.assign(initial.x().begin(), initial.x().begin() + static_cast<std::ptrdiff_t>(model.variables().size()));
-  member.t = member.start = plan.simulate.start;
-  member.stop = plan.simulate.stop;
-  member.events = initial.trajectory().statistics().events;
+  HostCode::State& run = member.run;
+  run.mode = atlas_place_[static_cast<std::size_t>(place)];
+  run.numbers = {ModelAccess::values(model).parameters, initial.mode().discrete, initial.mode().locks};
+  run.x_.assign(initial.x().begin(), initial.x().begin() + static_cast<std::ptrdiff_t>(model.variables().size()));
+  run.t = member.start = plan.simulate.start;
+  run.stop = plan.simulate.stop;
+  run.events = initial.trajectory().statistics().events;
   if (plan.sampling.at == SampleAt::period) {
     member.period = plan.sampling.period;
     if (layout_.sampling_variable >= 0)
       member.period = initial.trajectory().final().at(static_cast<std::size_t>(layout_.sampling_variable));
     if (!(member.period > 0.0) || !std::isfinite(member.period)) return false;
-    member.stop = member.start + static_cast<double>(task_.transient + task_.keep) * member.period;
+    run.stop = member.start + static_cast<double>(task_.transient + task_.keep) * member.period;
   }
   const bool transient = plan.sampling.transient > 0;
   member.window = plan.sampling.at == SampleAt::none ? std::max(member.start, plan.collect_after)
@@ -166,7 +167,7 @@ bool StudyFlight::begin(std::int64_t index, FlightMember& member) const try {
                   : plan.sampling.at == SampleAt::period
                       ? member.start + static_cast<double>(plan.sampling.transient) * member.period
                       : std::numeric_limits<double>::infinity();
-  return member.stop > member.start;
+  return run.stop > member.start;
 } catch (const Error&) {
   return false;  // the run says what is wrong
 }
@@ -175,24 +176,24 @@ MemberOutcome StudyFlight::outcome(const FlightMember& member) const {
   const StudyPlan& plan = study_.plan();
   MemberOutcome outcome = StudyAccess::begin(study_, member.index);
   outcome.status = static_cast<int>(StatusCode::success);
-  outcome.t = member.t;
+  outcome.t = member.run.t;
   const auto set = [&](FixedArray array, double value) { outcome.columns[layout_.place(array)].front() = value; };
   const std::size_t width = task_.kept.size();
   const std::size_t kept = width == 0 ? 0 : member.samples.size() / width;
   set(FixedArray::status, outcome.status);
   set(FixedArray::path, 1.0);
-  set(FixedArray::steps, static_cast<double>(member.steps));
-  set(FixedArray::events, static_cast<double>(member.events));
-  set(FixedArray::t_end, member.t);
+  set(FixedArray::steps, static_cast<double>(member.run.steps));
+  set(FixedArray::events, static_cast<double>(member.run.events));
+  set(FixedArray::t_end, member.run.t);
   set(FixedArray::kept, static_cast<double>(std::max<std::int64_t>(0, member.seen - task_.transient)));
-  const double length = member.t - member.window;
+  const double length = member.run.t - member.window;
   for (std::size_t k = 0; k < plan.collect.size(); ++k) {
     std::vector<double>& place = outcome.columns[layout_.collected + k];
     const std::size_t value = value_of_[k];
     const auto dense = std::ranges::find(layout_.dense, layout_.variables[k]);
-    const Windows::Window* window = dense == layout_.dense.end() || !(length > 0.0)
-                                        ? nullptr
-                                        : &member.windows[static_cast<std::size_t>(dense - layout_.dense.begin())];
+    const flight::WindowSums* window = dense == layout_.dense.end() || !(length > 0.0)
+                                           ? nullptr
+                                           : &member.windows[static_cast<std::size_t>(dense - layout_.dense.begin())];
     std::vector<std::vector<double>> samples;
     for (std::size_t i = 0; i < kept; ++i) samples.push_back({member.samples[i * width + value]});
     switch (plan.collect[k].what) {

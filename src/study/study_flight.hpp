@@ -13,7 +13,8 @@ namespace saltus {
 /// Made of a study alone: the same members fly, with the same bits, wherever and by whichever thread.
 class StudyFlight {
  public:
-  explicit StudyFlight(const Study& study);
+  /// `lanes`: of a step.
+  explicit StudyFlight(const Study& study, int lanes = flight_lanes);
 
   /// Whether members can fly at all. why() says what is in the way, of all or of some.
   bool possible() const { return possible_; }
@@ -29,7 +30,7 @@ class StudyFlight {
   SimulateOptions options_of(const CompiledModel& model, double& period) const;
   bool allowed();
   void find_places();
-  bool scout();
+  bool scout(int lanes);
 
   const Study& study_;
   const StudyLayout& layout_;

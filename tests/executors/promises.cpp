@@ -55,7 +55,6 @@ std::vector<Promise> smooth_steps_and_crossings() {
            [](double p) {
              return Values{{"x", 5.0 * p}, {"n", 1.0}};
            },
-       .refused_by = {Executor::lanes, Executor::device},
        .unproved_by = {Executor::exchange}},
       {.number = 2,
        .name = "GuardsThatCrossTogetherFireTogether",
@@ -142,7 +141,7 @@ std::vector<Promise> zeros_and_points() {
            [](double p) {
              return Values{{"x", 3.0 * p - 1.0}, {"n", 0.0}};
            },
-       .refused_by = {Executor::flight, Executor::lanes, Executor::device}},
+       .refused_by = {Executor::flight}},
       {.number = 6,
        .name = "TheStateAtAnEventLiesOnItsGuard",
        .text = "Real x(start = 0, fixed = true); discrete Real xe(start = 0, fixed = true); equation der(x) = p + x; "

@@ -288,7 +288,7 @@ TEST(Flights, GoOnFromStatesInSlidesWithTheSameBits) {
   Simulator whole(std::make_shared<CompiledModel>(model), o);
   int saved = 0;
   for (int steps = 0; whole.step(); ++steps) {
-    if (whole.mode().sliding.empty() || steps < 150 || steps % 40 != 0) continue;
+    if (whole.mode().sliding.empty() || steps < 150 || steps % 7 != 0 || saved == 6) continue;
     ++saved;
     Simulator rest(std::make_shared<CompiledModel>(model), o, whole.state());
     rest.run();

@@ -243,7 +243,7 @@ StudyResult pulses(const std::function<Expr(const Expr&)>& guard, MemberPath pat
                 path);
 }
 
-// Guards that are not affine are interpolated: between the points a pulse is seen by bounds, or by a run in full.
+// The search for crossings is a proof, so no pulse is too short. Members run in lanes where the guard has bounds.
 TEST(Lanes, ShortPulsesOfNonlinearGuardsAreNotMissed) {
   const std::vector<double> all(400, 1.0);
   const std::function<Expr(const Expr&)> guards[] = {
@@ -257,9 +257,26 @@ TEST(Lanes, ShortPulsesOfNonlinearGuardsAreNotMissed) {
   };
   for (std::size_t k = 0; k < std::size(guards); ++k) {
     const StudyResult lanes = pulses(guards[k], MemberPath::lanes);
+    EXPECT_EQ(flown(lanes), k < 6 ? 400 : 0) << "guard " << k;  // the last one has no bounds
     EXPECT_EQ(lanes.values("final(n)"), all) << "guard " << k;
     EXPECT_EQ(lanes.values("count(n)"), all) << "guard " << k;
   }
+}
+
+// An oscillator with a wall, whose impacts accumulate in some periods: no member is ever beyond its wall.
+TEST(Lanes, NoMemberPassesItsWall) {
+  Model m("wall");
+  const Expr e = m.parameter("e", 0.541), wall = m.parameter("wall", 0.097), hits = m.discrete("hits", 0.0);
+  const Expr x = m.variable("x", 0.5, {.fixed = true}), v = m.variable("v", 0.0, {.fixed = true});
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x - 0.2 * v + 2.227 * cos(2.813 * m.time()));
+  m.when(x < -wall).reset(v, -e * v).assign(hits, m.pre(hits) + 1.0);
+  const StudyPlan plan{.axes = {{"e", 0.441, 0.641, 9}, {"wall", 0.057, 0.137, 9}},
+                       .simulate = {.stop = 100.0, .rtol = 1e-8, .atol = 1e-8},
+                       .collect = {{Collect::minimum, "x"}, {Collect::count, "hits"}}};
+  const StudyResult lanes = run_as(m, plan, MemberPath::lanes);
+  const std::vector<double> least = lanes.values("min(x)"), place = lanes.values("wall");
+  for (std::size_t k = 0; k < least.size(); ++k) EXPECT_NEAR(least[k], -place[k], 1e-6) << k;
 }
 
 // A guard that lanes can bound stays in lanes, through crossings of its own.

@@ -238,7 +238,7 @@ class StagedTaylor::Recorder {
   }
 
   /// What must be subtracted from the unknowns of the stage.
-  std::vector<Expr> correction(int stage) {
+  std::vector<Expr> correction(int stage, std::span<const Expr> inverse) {
     const auto& r = staged_.program_.recurrences();
     std::vector<Expr> sum(n_, Expr(0.0));
     for (std::size_t i = 0; i < n_; ++i) {
@@ -246,7 +246,7 @@ class StagedTaylor::Recorder {
       if (k < 0) continue;
       const Expr residual = symbols_.factor(staged_.c_[i], stage) * row(r.outputs[0][i])[k];
       for (std::size_t j = 0; j < n_; ++j)
-        if (staged_.d_[j] + stage >= 0) sum[j] = sum[j] + symbols_.inverse[i * n_ + j] * residual;
+        if (staged_.d_[j] + stage >= 0) sum[j] = sum[j] + inverse[i * n_ + j] * residual;
     }
     for (std::size_t j = 0; j < n_; ++j)
       if (staged_.d_[j] + stage >= 0) sum[j] = (1.0 / symbols_.factor(staged_.d_[j], stage)) * sum[j];
@@ -269,7 +269,8 @@ class StagedTaylor::Recorder {
   std::vector<Expr> series_, change_;
 };
 
-std::vector<Expr> StagedTaylor::record_correction(const Symbols& symbols) const {
+std::vector<Expr> StagedTaylor::record_correction(const Symbols& symbols,
+                                                  std::span<const std::vector<Expr>> inverses) const {
   Recorder recorder(*this, symbols, 0);
   const std::size_t n = d_.size();
   const int deepest = d_.empty() ? 0 : *std::max_element(d_.begin(), d_.end());
@@ -279,7 +280,9 @@ std::vector<Expr> StagedTaylor::record_correction(const Symbols& symbols) const 
     for (std::size_t j = 0; j < n; ++j)
       if (d_[j] + stage >= 0) recorder.set(stage, j, symbols.X[place(j)]);
     recorder.evaluate(stage);
-    const std::vector<Expr> correction = recorder.correction(stage);
+    const auto number = static_cast<std::size_t>(deepest + stage);
+    const bool own = number < inverses.size() && !inverses[number].empty();
+    const std::vector<Expr> correction = recorder.correction(stage, own ? inverses[number] : symbols.inverse);
     for (std::size_t j = 0; j < n; ++j) {
       if (d_[j] + stage < 0) continue;
       X[place(j)] = symbols.X[place(j)] - correction[j];
@@ -303,7 +306,7 @@ std::vector<Expr> StagedTaylor::record_extension(const Symbols& symbols, int ord
       if (d_[j] + stage >= 0) recorder.set(stage, j, X[place(j)]);
     recorder.evaluate(stage);
     if (stage <= 0) continue;
-    const std::vector<Expr> correction = recorder.correction(stage);
+    const std::vector<Expr> correction = recorder.correction(stage, symbols.inverse);
     for (std::size_t j = 0; j < n; ++j) {
       X[place(j)] = -correction[j];
       recorder.set(stage, j, X[place(j)]);

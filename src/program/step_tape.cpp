@@ -214,16 +214,26 @@ class StepWriter {
     for (std::size_t j = 0; j < n_; ++j) values.push_back(x[j] + h * weighted_sum(method_.a, row * width, 1, k, n_, j));
     argument_ = chain_.append(f.tape(values), joined({t_, h_, x_, slopes_}));
     if (at_end) argument_[0] = end_[0];
+    if (i + 1 == method_.stages && !equations_.projected.empty()) project();
     const Places slope = chain_.append(rhs, joined({argument_, data_}));
     slopes_.insert(slopes_.end(), slope.begin(), slope.end());
     argument_.erase(argument_.begin());
+  }
+
+  /// Moves the end of the step, which is the argument, onto the constraints.
+  void project() {
+    const std::span<const Place> all = argument_;
+    end_before_.assign(all.begin() + 1, all.end());
+    const Places moved = chain_.append(tape_of(equations_.projected), joined({argument_, data_}));
+    std::ranges::copy(moved, argument_.begin() + 1);
   }
 
   /// The largest error of a variable (Tableau::error), corrected by the second estimate where there is one.
   Places error_at_end() {
     Formula f;
     const Expr h = f.input(1)[0], rtol = f.input(1)[0];
-    const std::vector<Expr> x0 = f.input(n_), x1 = f.input(n_), atol = f.input(n_), k = f.input(slopes_.size());
+    const std::vector<Expr> x0 = f.input(n_), x1 = f.input(n_), atol = f.input(n_), k = f.input(slopes_.size()),
+                            before = f.input(end_before_.size());
     const auto largest_ratio = [&](std::span<const double> weights) {
       Expr largest = 0.0;
       for (std::size_t j = 0; j < n_; ++j) {
@@ -238,7 +248,9 @@ class StepWriter {
       const Expr corrected = first * first / sqrt(first * first + 0.01 * second * second);
       error = if_else(first > 0.0, if_else(first > 1e100, first, corrected), first);
     }
-    return chain_.append(f.tape({error}), joined({h_, rtol_, x_, x_end_, atol_, slopes_}));
+    for (std::size_t j = 0; j < before.size(); ++j)  // what the projection has moved is an error, too
+      error = larger(error, abs(x1[j] - before[j]) / (atol[j] + rtol * larger(abs(x0[j]), abs(x1[j]))));
+    return chain_.append(f.tape({error}), joined({h_, rtol_, x_, x_end_, atol_, slopes_, end_before_}));
   }
 
   Places dense() {
@@ -249,7 +261,14 @@ class StepWriter {
     std::vector<Expr> values;
     for (std::size_t power = 0; power < degree; ++power)
       for (std::size_t j = 0; j < n_; ++j) values.push_back(h * weighted_sum(method_.dense, power, degree, k, n_, j));
-    return chain_.append(f.tape(values), joined({h_, slopes_}));
+    // the last coefficient takes what the projection has moved: the polynomial ends where the step does
+    const std::vector<Expr> moved = f.input(end_before_.size()), from = f.input(end_before_.size());
+    for (std::size_t j = 0; j < moved.size(); ++j) {
+      Expr& last = values[(degree - 1) * n_ + j];
+      last = last + (moved[j] - from[j]);
+    }
+    if (end_before_.empty()) return chain_.append(f.tape(values), joined({h_, slopes_}));
+    return chain_.append(f.tape(values), joined({h_, slopes_, x_end_, end_before_}));
   }
 
   /// The error at the end or that of dense output inside the step, from its defect at one place: the larger one.
@@ -442,6 +461,16 @@ class StepWriter {
       const Places checked = chain_.append(tape_of(equations_.checked), joined({end_, x_end_, data_}));
       arguments.insert(arguments.end(), checked.begin(), checked.end());
     }
+    if (!equations_.orientation.is_constant()) {
+      const Tape tape = tape_of({equations_.orientation});
+      const Places before = chain_.append(tape, joined({t_, x_, data_})),
+                   after = chain_.append(tape, joined({end_, x_end_, data_}));
+      Formula same;
+      const Expr a = same.input(1)[0], b = same.input(1)[0];
+      const Expr both =
+          if_else(a > 0.0, if_else(b > 0.0, Expr(1.0), Expr(0.0)), if_else(b > 0.0, Expr(0.0), Expr(1.0)));
+      arguments.push_back(chain_.append(same.tape({1.0 / both}), joined({before, after}))[0]);
+    }
     Formula f;
     const std::vector<Expr> values = f.input(arguments.size());
     const Expr zero = f.input(1)[0];  // a product with the number 0 would be left out
@@ -458,11 +487,14 @@ class StepWriter {
   StepTape result_;
   const Interpolation interpolation_;
   Places t_, h_, end_, x_, slopes_, data_, rtol_, atol_, argument_, x_end_;
+  Places end_before_;  // the projection; empty: there is none
 };
 
 }  // namespace
 
 StepTape make_step_tape(const StepMethod& method, const StepEquations& equations) {
+  if (method.series > 0 && !equations.projected.empty())
+    throw UsageError("make_step_tape: series are made for explicit equations only");
   if (equations.f.size() != equations.variables.size())
     throw UsageError("make_step_tape: there must be one right-hand side for each variable");
   return StepWriter(method, equations).run();

@@ -28,6 +28,9 @@ struct StepEquations {
   Expr time;
   std::vector<Expr> variables, data, f, guards;
   std::vector<Expr> checked = {};  ///< functions of the same that must be finite at the end of a step
+  /// Of modes with constraints: x moved onto them, which happens at the end of a step; empty: there are none.
+  std::vector<Expr> projected = {};
+  Expr orientation = 1.0;  ///< must not change its sign in a step
 };
 
 /// The groups of a step tape's inputs and outputs.

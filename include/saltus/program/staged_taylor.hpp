@@ -42,8 +42,10 @@ class StagedTaylor {
   const std::vector<char>& choices() const { return choices_; }
   /// About how many operations the recorded forms need.
   std::size_t operations(int order) const;
-  /// One step of Newton's method in each stage up to 0: the coefficients 0 … max d after it.
-  std::vector<Expr> record_correction(const Symbols& symbols) const;
+  /// One step of Newton's method in each stage up to 0: the coefficients 0 … max d after it. `inverses`: by stage, from
+  /// -max d on, what stands in the place of the inverse there; empty lists: that of the symbols.
+  std::vector<Expr> record_correction(const Symbols& symbols,
+                                      std::span<const std::vector<Expr>> inverses = {}) const;
   /// The stages above 0: the coefficients 1 … order for consistent X.
   std::vector<Expr> record_extension(const Symbols& symbols, int order) const;
 

@@ -29,6 +29,11 @@ struct Resolution {
   static constexpr int most_pieces = 400;
   /// The ratio of the differences of arrivals that still have a limit: q/(1 - q) amplifies rounding errors by 10^3.
   static constexpr double largest_ratio = 0.999;
+  /// A correction by Newton's method, beside what it corrects: the next one would be a rounding error, since it is as
+  /// large as the square of this one.
+  static constexpr double converged = 1e-10;
+  /// A correction of the state that is no jump, beside what it corrects.
+  static constexpr double no_jump = 1e-7;
 
   /// Times that are one: t + u h is rounded twice, and the root of a polynomial four times; with a margin of four.
   static double time(double t, double h) {

@@ -15,6 +15,7 @@
 // Plain arithmetic without a library: the same text is compiled for processors and, at run time, for devices.
 #pragma once
 
+#include "flight/constraints.hpp"
 #include "flight/flight_arithmetic.hpp"
 
 namespace saltus::flight {
@@ -134,23 +135,21 @@ class Executor {
   /// The event in the step, or at its end: the first transition whose obligations hold.
   template <class Sink>
   Judgement settle(State& r, const End& end, const StepView& s, const Judgement& j, Sink&& sink) {
-    const int guard = j.verdict == Verdict::crosses ? j.crossing.guard : -1, n = code_.variables();
+    const int guard = j.verdict == Verdict::crosses ? j.crossing.guard : -1;
     const long long clocks = guard < 0 ? r.due : 0;
     Point before(code_, 0), after(code_, 1);
-    for (int i = 0; i < n; ++i)
-      before.x[i] = guard < 0 ? s.x[i * s.stride] : dense_value(s, n, code_.degree(), i, r.x()[i], j.crossing.u);
-    code_.at(code_.mode_tape(r.mode), j.t, before.x, r.data(), before);
+    Judgement result = j;
+    if (!arrive(r, end, s, guard, result, before)) return missed(Miss::no_transition);
     if (guard >= 0 && leads_back(r.mode, guard, end.h, before)) return reject(r, end, 0.5, Miss::no_step);
     for (int e = code_.first_edge(r.mode); e < code_.first_edge(r.mode + 1); ++e) {
       if (code_.edge_guard(e) != guard || code_.edge_clocks(e) != clocks) continue;
       Motion motion = j.motion;
       long long due = 0;
-      if (!enter(e, r, j.t, before, after, motion, due)) continue;
-      if (note_event(motion, j.t)) return missed(Miss::accumulation);
-      sink.step(r, end, s, j.t, false);
-      sink.event(r, EventRecord<Code>{e, guard, code_.edge_target(e), j.t, before, after});
-      commit(r, e, j.t, after, motion, due);
-      Judgement result = j;
+      if (!enter(e, r, result.t, before, after, motion, due)) continue;
+      if (note_event(motion, result.t)) return missed(Miss::accumulation);
+      sink.step(r, end, s, result.t, false);
+      sink.event(r, EventRecord<Code>{e, guard, code_.edge_target(e), result.t, before, after});
+      commit(r, e, result.t, after, motion, due);
       result.verdict = Verdict::settled;
       return result;
     }
@@ -221,6 +220,28 @@ class Executor {
     });
   }
 
+  /// The point of the event, and what is evaluated there. On constraints the dense output is right within its error
+  /// only: the point moves onto them, and in time until it is on the guard again. False: that fails.
+  bool arrive(const State& r, const End& end, const StepView& s, int guard, Judgement& j, Point& p) {
+    constexpr int most_rounds = 4;
+    const int tape = code_.mode_tape(r.mode), n = code_.variables();
+    const bool constrained = code_.constrained(tape);
+    typename Code::SearchRoom room(code_);
+    for (int round = 0; round < most_rounds; ++round) {
+      for (int i = 0; i < n; ++i)
+        p.x[i] = guard < 0 ? s.x[i * s.stride] : dense_value(s, n, code_.degree(), i, r.x()[i], j.crossing.u);
+      if (constrained && !become_consistent(code_, tape, -1, j.t, p.x, r.data(), room.x)) return false;
+      code_.at(tape, j.t, p.x, r.data(), p);
+      if (!constrained || guard < 0) return true;
+      const double u = j.crossing.u - p.guards[guard] / (p.guard_slopes[guard] * end.h);
+      if (size_of(u - j.crossing.u) * end.h <= Resolution::time(r.t, end.h)) return true;
+      if (!(u > 0.0 && u <= 1.0)) return false;
+      j.crossing.u = u;
+      j.t = smaller(r.t + u * end.h, end.t);
+    }
+    return true;
+  }
+
   /// Whether the field of the mode leads from the crossing back to the side where the guard was: then the polynomial of
   /// the step crosses, within its error, and the solution does not.
   bool leads_back(int mode, int guard, double h, const Point& p) const {
@@ -237,6 +258,10 @@ class Executor {
     for (int k = 0; k < code_.lock_numbers(); ++k) after.locks[k] = r.locks()[k];
     if (!code_.act(e, t, before.x, r.parameters(), r.discretes(), after.x, after.discretes, after.locks)) return false;
     code_.gather(target, r.parameters(), after.discretes, after.locks, after.data);
+    if (code_.constrained(tape)) {
+      typename Code::SearchRoom room(code_);
+      if (!become_consistent(code_, tape, e, t, after.x, after.data, room.x)) return false;
+    }
     code_.at(tape, t, after.x, after.data, after);
     for (int i = 0; i < n; ++i)
       if (!(size_of(after.slope[i]) < infinity)) return false;

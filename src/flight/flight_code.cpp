@@ -7,9 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "flight/constrained_form.hpp"
+#include "flight/host_code.hpp"
 #include "model/model_access.hpp"
 #include "model/rehome.hpp"
 
@@ -22,7 +26,8 @@ using ExprLists = std::vector<std::vector<Expr>>;
 constexpr std::size_t most_variables = 32;
 constexpr std::size_t most_clocks = 63;                           // bits of FlightEdge::clocks
 constexpr double shrink_of_series = 0.2, growth_of_series = 5.0;  // from one step to the next
-constexpr std::size_t most_operations = 5000;  // of a series: to compile more takes longer than it gains
+constexpr std::size_t most_operations = 5000;               // of a series: to compile more takes longer than it gains
+constexpr std::size_t most_constrained_operations = 20000;  // of a step, for the same reason
 
 /// Compiles the modes of an atlas one by one.
 class FlightCompiler {
@@ -68,12 +73,17 @@ class FlightCompiler {
     const Mode& mode = atlas_.modes()[number].mode;
     const auto* const system = dynamic_cast<const RecordedSystem*>(&model_.system(mode));
     const std::string name = "'" + model_.describe(mode) + "'";
-    if (!system || !system->structure().explicit_ode)
-      return miss("the mode " + name + " is not a system of explicit equations x' = f(t, x)");
+    if (!system) return miss("the mode " + name + " is not made of equations");
     if (system->equations().variables.size() != model_.variables().size() ||
         system->equations().variables.size() > most_variables)
       return miss("the mode " + name + " has too many variables");
-    const std::size_t tape = tape_of(mode, *system);
+    std::optional<ConstrainedMode> constrained;
+    if (!system->structure().explicit_ode) {
+      std::string why;
+      constrained = ConstrainedMode::find(*system, why);
+      if (!constrained) return miss("the mode " + name + " has no code: " + why);
+    }
+    const std::size_t tape = tape_of(mode, *system, constrained ? &*constrained : nullptr);
     if (tape == none) return;
     FlightMode made{.number = static_cast<int>(number), .tape = tape, .mode = mode};
     std::vector<Position> positions;
@@ -122,11 +132,12 @@ class FlightCompiler {
     return 0;
   }
 
-  /// The tape of the equations of a mode.
-  std::size_t tape_of(const Mode& mode, const RecordedSystem& system) {
+  /// The tape of the equations of a mode. `constrained`: null for explicit ones.
+  std::size_t tape_of(const Mode& mode, const RecordedSystem& system, const ConstrainedMode* constrained) {
     const RecordedEquations& written = system.equations();
     // graphs of modes on surfaces stay in place, and so does that of the model
-    const std::pair key{static_cast<const void*>(written.variables.front().graph().get()), mode.automaton};
+    const std::tuple key{static_cast<const void*>(written.variables.front().graph().get()), mode.automaton,
+                         constrained ? constrained->shape() : ConstrainedShape{}};
     const auto [it, fresh] = tapes_.try_emplace(key, none);
     if (!fresh) return it->second;
     const GraphHandle graph = written.variables.front().graph()->clone();
@@ -136,9 +147,22 @@ class FlightCompiler {
     rehome(f, graph);
     rehome(all_eliminated, graph);
     const Expr time = eq.time.is_symbol() ? eq.time : Expr(graph, graph->symbol("time", SymbolKind::time));
+    ConstrainedForm form;
+    if (constrained) {
+      std::string why = "series of modes with constraints have no code";
+      std::optional<ConstrainedForm> made;
+      if (code_.method.tableau) made = constrained->make(eq, why);
+      if (!made) {
+        miss("the mode '" + model_.describe(mode) + "' has no code: " + why);
+        return none;
+      }
+      form = std::move(*made);
+      f = form.slopes;
+    }
     std::vector<std::pair<Expr, Expr>> slopes;
     for (std::size_t j = 0; j < f.size(); ++j) slopes.emplace_back(der(eq.variables[j]), f[j]);
     all_eliminated = substitute(all_eliminated, slopes);
+    if (constrained) eq.guards = substitute(eq.guards, slopes);
 
     FlightTape tape{.n = f.size()};
     std::vector<Expr> guards, clocks;
@@ -150,7 +174,8 @@ class FlightCompiler {
       (clock ? clocks : guards).push_back(eq.guards[k]);
     }
     std::vector<Expr> read = f;
-    for (const auto* list : {&guards, &clocks, &all_eliminated}) read.insert(read.end(), list->begin(), list->end());
+    for (const auto* list : {&guards, &clocks, &all_eliminated, &form.projected})
+      read.insert(read.end(), list->begin(), list->end());
     const std::vector<Expr> data = find_data(eq, read, tape.data);
     if (tape.data.empty() && !data.empty()) return none;
 
@@ -174,9 +199,19 @@ class FlightCompiler {
       miss("Taylor series of the solution take too many operations");
       return none;
     }
-    StepTape step = make_step_tape(step_method(), {time, eq.variables, data, f, guards, all_eliminated});
+    StepEquations equations{time, eq.variables, data, f, guards, all_eliminated};
+    if (constrained) {
+      equations.checked.push_back(form.regularity);
+      equations.projected = form.projected;
+      equations.orientation = form.determinant;
+    }
+    StepTape step = make_step_tape(step_method(), equations);
     if (!step.tape.calls.empty()) {
       miss("there is external code");
+      return none;
+    }
+    if (constrained && step.tape.code.size() > most_constrained_operations) {
+      miss("the mode '" + model_.describe(mode) + "' has no code: its constraints take too many operations");
       return none;
     }
     tape.first = step.first;
@@ -190,6 +225,10 @@ class FlightCompiler {
     for (const int k : order_.eliminated) wanted.push_back(all_eliminated[static_cast<std::size_t>(k)]);
     tape.observe = Program(inputs, ExprLists{wanted});
     tape.bounds = make_guard_bounds(time, eq.variables, data, guards, tape.affine);
+    if (constrained) {
+      tape.project = Program(inputs, ExprLists{form.projected});
+      for (const int d : constrained->shape().d) tape.state.push_back(d > 0);
+    }
     it->second = code_.tapes.size();
     code_.tapes.push_back(std::move(tape));
     return it->second;
@@ -259,6 +298,7 @@ class FlightCompiler {
     if (!compile_actions(edge, made))
       return miss("actions of '" + model_.describe(from.mode) + "' need each other, or slopes");
     find_zeros(from, made);
+    if (code_.tapes[code_.modes[target].tape].constrained() && !made.variables.empty()) hold_what_is_set(made);
     from.edges.push_back(std::move(made));
   }
 
@@ -269,6 +309,37 @@ class FlightCompiler {
       if (guard != tape.guards.end()) edge.guard = static_cast<int>(guard - tape.guards.begin());
       if (clock != tape.clocks.end()) edge.clocks |= 1LL << (clock - tape.clocks.begin());
     }
+  }
+
+  /// A reset is obeyed, and what has not been set moves onto the constraints, where these say how. Impulses of
+  /// variables that guards read have a sign that only the loop looks at.
+  void hold_what_is_set(FlightEdge& edge) {
+    const FlightMode& target = code_.modes[edge.target];
+    const FlightTape& tape = code_.tapes[target.tape];
+    const auto* const system = dynamic_cast<const RecordedSystem*>(&model_.system(target.mode));
+    std::string why;
+    const std::optional<ConstrainedMode> constrained = ConstrainedMode::find(*system, why);
+    const GraphHandle graph = system->equations().variables.front().graph()->clone();
+    RecordedEquations eq = system->equations();
+    rehome(eq, graph);
+    std::vector<Expr> multipliers;
+    for (std::size_t j = 0; j < tape.n; ++j)
+      if (!tape.state[j]) multipliers.push_back(eq.variables[j]);
+    if (std::ranges::any_of(eq.guards, [&](const Expr& guard) { return depends_on(guard, multipliers); })) return;
+    const std::vector<Expr> held = constrained->projection_holding(eq, edge.variables);
+    if (held.empty()) return;
+    std::vector<Expr> data;
+    const EventLogic::Setup& setup = ModelAccess::logic(model_);
+    const std::size_t parameters = setup.parameters.size(), discretes = setup.discretes.size();
+    for (const FlightDatum& d : tape.data) {
+      using Kind = FlightDatum::Kind;
+      data.push_back(d.kind == Kind::parameter  ? eq.data[d.place]
+                     : d.kind == Kind::discrete ? eq.data[parameters + d.place]
+                     : d.kind == Kind::fixed    ? eq.data[parameters + discretes + d.place]
+                                                : Expr(graph, setup.locks[d.place].id()));
+    }
+    const Expr time = eq.time.is_symbol() ? eq.time : Expr(graph, graph->symbol("time", SymbolKind::time));
+    edge.project = Program(ExprLists{{time}, eq.variables, data}, ExprLists{held});
   }
 
   /// Guards that may be zero after the event: those that fired, and the surfaces that were slid on.
@@ -348,7 +419,7 @@ class FlightCompiler {
   std::vector<std::string>& missing_;
   FlightCode code_;
   std::vector<std::size_t> place_;  // by mode of the atlas
-  std::map<std::pair<const void*, int>, std::size_t> tapes_;
+  std::map<std::tuple<const void*, int, ConstrainedShape>, std::size_t> tapes_;
 };
 
 }  // namespace
@@ -392,6 +463,17 @@ bool as_in_example(const FlightCode& code, const FlightEdge& edge, const AtlasEd
   for (std::size_t k = 0; k < edge.variables.size(); ++k) x[static_cast<std::size_t>(edge.variables[k])] = out[k];
   for (std::size_t k = 0; k < edge.discretes.size(); ++k)
     d[static_cast<std::size_t>(edge.discretes[k])] = out[edge.variables.size() + k];
+  const FlightMode& target = code.modes[edge.target];
+  if (code.tapes[target.tape].constrained()) {
+    HostCode host(code, {.rtol = 1.0, .atol = std::vector<double>(x.size(), 1.0)});
+    const HostCode::Point after(host, 0);
+    const HostCode::SearchRoom room(host);
+    host.gather(static_cast<int>(edge.target), example.parameters.data(), example.after.discrete.data(),
+                example.after.locks.data(), after.data);
+    if (!flight::become_consistent(host, static_cast<int>(target.tape), host.number_of(edge), example.t, x.data(),
+                                   after.data, room.x))
+      return false;
+  }
   const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * (1.0 + std::abs(a) + std::abs(b)); };
   for (std::size_t j = 0; j < x.size(); ++j)
     if (!near(x[j], example.x_after[j])) return false;

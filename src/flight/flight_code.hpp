@@ -63,6 +63,10 @@ struct FlightTape {
   Program guard;       ///< t, x, data: values of guards
   Program observe;     ///< t, x, data: eliminated variables that are wanted
   GuardBounds bounds;  ///< of guards that are not affine
+  Program project;     ///< t, x, data: x after one step of Newton's method onto the constraints; empty: there are none
+  std::vector<unsigned char> state;  ///< by variable, with constraints: whether it is differentiated
+
+  bool constrained() const { return !project.empty(); }
 };
 
 /// Tries one candidate for what happens next.
@@ -77,6 +81,7 @@ struct FlightEdge {
   std::vector<int> discretes;  ///< and then theirs
   std::vector<std::pair<int, double>> roundings;
   std::vector<int> at_zero;  ///< guards of the target's tape (places) that may be zero after it
+  Program project;  ///< as that of the target's tape, where the variables that are set stay; empty: nothing may move
 };
 
 struct FlightMode {

@@ -21,6 +21,7 @@ HostCode::HostCode(const FlightCode& code, ExecutorRules rules)
     work.at = tape.at.workspace();
     work.guard = tape.guard.workspace();
     work.observe = tape.observe.workspace();
+    if (tape.constrained()) work.project = tape.project.workspace();
     observed_.resize(std::max(observed_.size(), tape.observe.tape().outputs.front().size()));
     if (tape.bounds.empty()) continue;
     work.bounds = tape.bounds.program.workspace();
@@ -34,7 +35,8 @@ HostCode::HostCode(const FlightCode& code, ExecutorRules rules)
     locks_ = static_cast<int>(mode.mode.locks.size());
     needs_proof_.push_back(code.needs_proof(mode));
     for (const FlightEdge& edge : mode.edges) {
-      edges_.push_back({&edge, true, edge.act.workspace()});
+      edges_.push_back({&edge, true, edge.act.workspace(), {}});
+      if (!edge.project.empty()) edges_.back().project = edge.project.workspace();
       set = std::max(set, edge.variables.size() + edge.discretes.size());
       zeros_.insert(zeros_.end(), edge.at_zero.begin(), edge.at_zero.end());
       first_zero_.push_back(static_cast<int>(zeros_.size()));
@@ -121,6 +123,23 @@ bool HostCode::act(int e, double t, const double* x, const double* parameters, c
   for (const int k : code_.deciding_locks) l_new[k] = to.locks[static_cast<std::size_t>(k)];
   for (const auto& [lock, change] : edge.roundings) l_new[lock] += change;
   return true;
+}
+
+int HostCode::number_of(const FlightEdge& edge) const {
+  const auto found = std::ranges::find(edges_, &edge, &Edge::edge);
+  return static_cast<int>(found - edges_.begin());
+}
+
+void HostCode::project(int tape, double t, const double* x, const double* data, double* moved) {
+  const double* const in[] = {&t, x, data};
+  double* const out[] = {moved};
+  tape_of(tape).project(in, out, tapes_[static_cast<std::size_t>(tape)].project);
+}
+
+void HostCode::project_after(int e, double t, const double* x, const double* data, double* moved) {
+  const double* const in[] = {&t, x, data};
+  double* const out[] = {moved};
+  edge(e).project(in, out, edges_[static_cast<std::size_t>(e)].project);
 }
 
 void HostCode::gather(int mode, const double* parameters, const double* discretes, const double* locks,

@@ -71,6 +71,7 @@ class HostCode {
   void forbid(int edge) { edges_[static_cast<std::size_t>(edge)].usable = false; }
   /// The transition and its mode by their number.
   const FlightEdge& edge(int e) const { return *edges_[static_cast<std::size_t>(e)].edge; }
+  int number_of(const FlightEdge& edge) const;
 
   // --- what the executor asks for
   int variables() const { return variables_; }
@@ -111,6 +112,11 @@ class HostCode {
   bool act(int e, double t, const double* x, const double* parameters, const double* discretes, double* x_new,
            double* d_new, double* l_new);
   void gather(int mode, const double* parameters, const double* discretes, const double* locks, double* data) const;
+  bool constrained(int tape) const { return tape_of(tape).constrained(); }
+  const unsigned char* differentiated(int tape) const { return tape_of(tape).state.data(); }
+  void project(int tape, double t, const double* x, const double* data, double* moved);
+  bool edge_projects(int e) const { return !edge(e).project.empty(); }
+  void project_after(int e, double t, const double* x, const double* data, double* moved);
   bool enclose(const State&, const flight::End&, const flight::StepView&, int guard, const flight::StepPart& part,
                flight::GuardRange& range) {
     return enclosures_ && enclosures_->find(static_cast<std::size_t>(guard), part, range);
@@ -124,10 +130,10 @@ class HostCode {
   struct Edge {
     const FlightEdge* edge;
     bool usable;
-    Workspace work;
+    Workspace work, project;
   };
   struct TapeWork {
-    Workspace at, guard, bounds, observe;
+    Workspace at, guard, bounds, observe, project;
   };
   const FlightTape& tape_of(int tape) const { return code_.tapes[static_cast<std::size_t>(tape)]; }
   const FlightMode& mode_of(int mode) const { return code_.modes[static_cast<std::size_t>(mode)]; }

@@ -33,6 +33,15 @@ void Simulator::Impl::FlightUse::make_pilot() {
   pilot_ = Pilot::make(*run.hybrid, std::move(rules));
 }
 
+/// That of the present stepper. Automatic runs take the series of modes with constraints because the loop has no other
+/// explicit method for them: in flight they have that of explicit modes.
+FlightMethod Simulator::Impl::FlightUse::method_in_flight() const {
+  const bool constrained = !run.system->structure().explicit_ode;
+  if (!constrained) return {run.stepper->tableau(), order_of_series(*run.stepper)};
+  if (run.options.method != Method::automatic || run.steppers.method() != Method::taylor) return {};
+  return {run.methods.explicit_tableau()};
+}
+
 void Simulator::Impl::FlightUse::consider() {
   if (given_up_ || run.over || run.steps_made < next_try_) return;
   if (!pilot_) {
@@ -43,10 +52,8 @@ void Simulator::Impl::FlightUse::consider() {
     next_try_ = run.options.flights_after;
     if (run.steps_made < next_try_) return;
   }
-  const FlightMethod method{run.stepper->tableau(), order_of_series(*run.stepper)};
-  if (!method.possible() || !run.system->structure().explicit_ode || run.in_rest || run.helped || !run.bands.empty() ||
-      !run.pending_touches.empty())
-    return;
+  const FlightMethod method = method_in_flight();
+  if (!method.possible() || run.in_rest || run.helped || !run.bands.empty() || !run.pending_touches.empty()) return;
   if (!pilot_->take_off(method, run.t, run.mode, run.x, run.stepper->next_step())) return stay();
   flying_ = true;
   took_off_ = run.steps_made;
@@ -156,7 +163,12 @@ bool Simulator::Impl::FlightUse::equations_hold(double begin) {
   resize(run.xp_then, run.hybrid->variables().size());
   resize(run.values_after, run.observed);
   dense_.evaluate(when, run.x_then);
-  run.hybrid->system(*now_).rhs(when, run.x_then, run.xp_then);
+  if (System& system = run.hybrid->system(*now_); system.structure().explicit_ode) {
+    system.rhs(when, run.x_then, run.xp_then);
+  } else {
+    dense_.derivative(when, run.xp_then);
+    run.instant.consistency().refine(system, when, run.x_then, run.xp_then);
+  }
   run.hybrid->observe(*now_, when, run.x_then, run.xp_then, run.values_after);
   Failure failure =
       run.equations.check(*run.hybrid, *now_, when, run.values_after, run.x_then, run.xp_then, run.t - begin);
@@ -295,7 +307,7 @@ void Simulator::Impl::FlightUse::persist(StateArchive& archive) {
   archive(exists, given_up_, flying, lands_, next_try_, pause_, took_off_, shapes_);
   if (!exists) return;
   if (!archive.writes()) make_pilot();
-  const FlightMethod method{run.stepper->tableau(), order_of_series(*run.stepper)};
+  const FlightMethod method = method_in_flight();
   if (!pilot_ || !method.possible()) throw UsageError("the saved state is damaged: it was not saved in flight");
   pilot_->persist(archive, flying, method, run.t, run.mode, run.x);
   if (archive.writes() || !flying) return;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <saltus/step/dummy_derivatives.hpp>
+#include <saltus/step/tableau.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -70,7 +71,7 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
     if (wanted == Method::taylor && !s.taylor) problem = no_series;
     if (wanted != Method::automatic) return {wanted};
     if (stiff_.contains(s.id.number())) return {stiff_method()};
-    return {options_.tightest_rtol() < 1e-8 ? Method::dop853 : Method::dopri5};
+    return {explicit_method()};
   }
   if (wanted == Method::taylor) {
     problem = why_not_taylor(mode);
@@ -102,6 +103,14 @@ MethodChoice::Choice MethodChoice::kind_for(const Candidate& mode, Method wanted
   // a Rosenbrock method needs no iteration; the reduced form of a mode with hidden constraints needs one
   const bool linear_steps = s.constant_mass && !mode.hidden_constraints && !mode.singular_start;
   return {linear_steps && !iterated_.contains(s.id.number()) ? Method::rodas5p : Method::radau};
+}
+
+Method MethodChoice::explicit_method() const {
+  return options_.tightest_rtol() < 1e-8 ? Method::dop853 : Method::dopri5;
+}
+
+const Tableau* MethodChoice::explicit_tableau() const {
+  return explicit_method() == Method::dop853 ? &dormand_prince_8() : &dormand_prince_5();
 }
 
 Method MethodChoice::stiff_method() const { return options_.tightest_rtol() < 1e-7 ? Method::radau : Method::rodas5p; }

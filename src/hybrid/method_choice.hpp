@@ -14,6 +14,8 @@
 
 namespace saltus {
 
+struct Tableau;
+
 /// Keeps one stepper of each kind that the run needs, so that returning to a mode costs nothing.
 class MethodChoice {
  public:
@@ -50,6 +52,8 @@ class MethodChoice {
   void persist(const System& system, StateArchive& archive);
   /// Writes or reads the steppers; `current` is the one in use, in the mode of this system. False: one of them cannot be written.
   bool persist_steppers(System& system, Stepper*& current, StateArchive& archive);
+  /// The table of the method that automatic runs take in explicit modes.
+  const Tableau* explicit_tableau() const;
   /// The method of one of these steppers.
   Method method_of(const Stepper& stepper) const;
   /// Counters of all steppers together.
@@ -68,6 +72,8 @@ class MethodChoice {
     auto operator<=>(const Choice&) const = default;
   };
   Choice kind_for(const Candidate& mode, Method wanted, std::string& problem) const;
+  /// What is best for explicit modes that are not stiff.
+  Method explicit_method() const;
   /// What is best for stiff modes.
   Method stiff_method() const;
   std::unique_ptr<Stepper> make(const Choice& choice) const;

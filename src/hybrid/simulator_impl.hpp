@@ -566,6 +566,7 @@ struct Simulator::Impl {
       void persist(StateArchive& archive) { archive(kind, by_time, guards, directions, actions); }
     };
     bool possible() const;
+    FlightMethod method_in_flight() const;
     void make_pilot();
     void stay();
     void record();

@@ -145,6 +145,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
       functions_ += function_of(tape.observe.tape(), fmt::format("observe_{}", k));
       functions_ +=
           tape.bounds.empty() ? no_bounds(k) : function_of(tape.bounds.program.tape(), fmt::format("bounds_{}", k));
+      if (tape.constrained()) functions_ += function_of(tape.project.tape(), fmt::format("project_{}", k));
       if (!tape.bounds.empty())
         most_bounds_ = std::max(most_bounds_, tape.bounds.program.tape().outputs.front().size());
     }
@@ -172,8 +173,11 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
   void tables() {
     std::vector<int> mode_tape, guard_count, clock_count, data_count, first, needs_proof, bound_place;
     std::vector<signed char> sides, clock_sides;
-    std::vector<unsigned char> affine;
+    std::vector<unsigned char> affine, differentiated;
+    std::vector<int> constrained;
     for (const FlightTape& tape : code_.tapes) {
+      constrained.push_back(tape.constrained());
+      add_row(differentiated, tape.state, tape.n);
       guard_count.push_back(static_cast<int>(tape.guards.size()));
       clock_count.push_back(static_cast<int>(tape.clocks.size()));
       data_count.push_back(static_cast<int>(tape.data.size()));
@@ -197,6 +201,8 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     table("signed char", "sides", sides);
     table("signed char", "clock_sides", clock_sides);
     table("unsigned char", "affine", affine);
+    table("unsigned char", "differentiated", differentiated);
+    table("int", "constrained", constrained);
     table("int", "counter", task_.counters);
     const FlightMethod& method = code_.method;
     table("double", "weights",
@@ -208,11 +214,17 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
   }
 
   void edges() {
-    std::vector<int> first_edge{0}, guard, target, first_zero{0}, zeros;
+    std::vector<int> first_edge{0}, guard, target, projects, first_zero{0}, zeros;
     std::vector<long long> clocks;
     for (const FlightMode& mode : code_.modes) {
       for (const FlightEdge& edge : mode.edges) {
         acts_ += act_case(static_cast<int>(guard.size()), edge);
+        projects.push_back(!edge.project.empty());
+        if (projects.back()) {
+          const std::string name = fmt::format("project_after_{}", guard.size());
+          functions_ += function_of(edge.project.tape(), name);
+          projections_ += fmt::format("      case {}: {}(&t, x, data, moved); break;\n", guard.size(), name);
+        }
         guard.push_back(edge.guard);
         clocks.push_back(edge.clocks);
         target.push_back(static_cast<int>(edge.target));
@@ -225,6 +237,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     table("int", "edge_guard", guard);
     table("long long", "edge_clocks", clocks);
     table("int", "edge_target", target);
+    table("int", "edge_projects", projects);
     table("int", "first_zero", first_zero);
     table("int", "edge_zeros", zeros);
   }
@@ -316,7 +329,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     fmt::format_to(out, "  static saltus::flight::Stiffness stiffness() {{ return {{table_weights, {}, {}, {}}}; }}\n",
                    code_.stiffness.row, code_.stiffness.last, number_text_of(code_.stiffness.limit));
     for (const char* name : {"mode_tape", "needs_proof", "guard_count", "clock_count", "data_count", "first_edge",
-                             "edge_guard", "edge_target", "first_zero", "counter"})
+                             "edge_guard", "edge_target", "edge_projects", "constrained", "first_zero", "counter"})
       fmt::format_to(out, "  static int {0}(int k) {{ return table_{0}[k]; }}\n", name);
     text +=
         "  static long long edge_clocks(int k) { return table_edge_clocks[k]; }\n"
@@ -333,6 +346,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     row("signed char", "sides", most_guards_ + 1);
     row("signed char", "clock_sides", most_clocks_ + 1);
     row("unsigned char", "affine", most_guards_ + 1);
+    row("unsigned char", "differentiated", n);
     fmt::format_to(
         out,
         "  struct Step {{\n    double x[{0}], slopes[{1}], error, dense[{2}], guards[{3}], lower[{3}], upper[{3}], "
@@ -353,6 +367,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         "out + bound_stride(), out + 2 * bound_stride(), out + 3 * bound_stride())");
     text += "  static void guards(int tape, double t, const double* x, const double* data, double* g) {\n";
     text += choose("guards_{}(&t, x, data, g)");
+    text += projections();
     text += gather();
     text += observe("observe", task_.kept);
     text += observe("observe_dense", task_.dense);
@@ -361,6 +376,21 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         "                  double* x_new, double* d_new, double* l_new) {\n    switch (edge) {\n" +
         acts_ + "    }\n    return false;\n  }\n";
     return text;
+  }
+
+  /// Of modes with constraints.
+  std::string projections() const {
+    std::string text =
+        "  static void project(int tape, double t, const double* x, const double* data, double* moved) {\n"
+        "    switch (tape) {\n";
+    for (std::size_t k = 0; k < code_.tapes.size(); ++k)
+      if (code_.tapes[k].constrained())
+        text += fmt::format("      case {0}: project_{0}(&t, x, data, moved); break;\n", k);
+    return text +
+           "    }\n    (void)t;\n    (void)x;\n    (void)data;\n    (void)moved;\n  }\n"
+           "  static void project_after(int edge, double t, const double* x, const double* data, double* moved) {\n"
+           "    switch (edge) {\n" +
+           projections_ + "    }\n    (void)t;\n    (void)x;\n    (void)data;\n    (void)moved;\n  }\n";
   }
 
   /// A call by tape, and the end of the function.
@@ -419,7 +449,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
   const FlightTask& task_;
   const FlightCode& code_;
   std::size_t most_guards_ = 0, most_clocks_ = 0, most_data_ = 0, most_bernstein_ = 0, most_bounds_ = 0;
-  std::string functions_, tables_, acts_;
+  std::string functions_, tables_, acts_, projections_;
 };
 
 }  // namespace

@@ -221,7 +221,7 @@ std::vector<Promise> rounds_and_jumps() {
              for (int k = 0; k < 50; ++k) z -= (z + z * z * z - x) / (1.0 + 3.0 * z * z);
              return Values{{"x", x}, {"z", z}};
            },
-       .refused_by = {Executor::flight, Executor::lanes, Executor::device, Executor::parts, Executor::cells}},
+       .refused_by = {Executor::flight, Executor::parts, Executor::cells}},
       {.number = 8,
        .name = "AnImpulseConservesMomentum",
        .text =

@@ -20,7 +20,7 @@ class RandomModel {
     declare("Real x(start = p, fixed = true), v(start = " + number(-0.5, 0.5) + ", fixed = true); ");
     std::string force = number(0.5, 1.5) + "*cos(" + number(0.6, 1.7) + "*time) - " + number(0.1, 0.5) + "*v - " +
                         number(0.5, 3.0) + "*x";
-    switch (pick(6)) {
+    switch (pick(7)) {
       case 0:  // an algebraic variable, not linear
         declare("Real z(start = 0.1); ");
         equate("z + " + number(0.1, 0.5) + "*z^3 = x + 0.2*v; ");
@@ -37,6 +37,21 @@ class RandomModel {
             "f(start = 0); ");
         equate("der(a) = c; der(b) = d; der(c) = -f*a; der(d) = -f*b - 1; a^2 + b^2 = 1; ");
         force += " + 0.2*b";
+        if (pick(2) == 0) {  // against a wall, where the rod takes its share of the impact
+          declare("discrete Real nw(start = 0, fixed = true); ");
+          equate("when a < -" + number(0.2, 0.8) + " then reinit(c, -" + number(0.6, 1.0) +
+                 "*pre(c)); nw = pre(nw) + 1; end when; ");
+        }
+        break;
+      case 3:  // two cranks: a slider whose position two angles give, with a force that depends on a speed
+        declare(
+            "Real s1(start = 0.5, fixed = true), w1(start = 0.3, fixed = true), s2(start = 0.4), w2(start = 0), "
+            "push(start = 0); discrete Real nk(start = 0, fixed = true); ");
+        equate("der(s1) = w1; der(s2) = w2; der(w1) = -s1 + push*cos(s1) + 0.2*x; der(w2) = -" + number(0.1, 0.6) +
+               "*(if w2 > 0 then 1 else -1) + " + number(0.5, 1.5) +
+               "*sin(time) - push; sin(s1) - s2 = 0.079425538604203; "
+               "when push > 0.1 then nk = pre(nk) + 1; end when; ");
+        force += " + 0.1*s2";
         break;
       default:
         break;

@@ -81,6 +81,15 @@ TEST(DeviceText, NonlinearGuardsAreProvedAsInLanes) {
           1000, 90);
 }
 
+// Steps, arrivals and resets on constraints of index 3, with the impulse of the rod.
+TEST(DeviceText, ConstraintsHaveTheBitsOfLanes) {
+  compare(testing::pendulum_at_a_wall(),
+          {.axes = {{"restitution", 0.7, 0.99, 70}},
+           .simulate = {.stop = 4.0, .rtol = 1e-7, .atol = 1e-7},
+           .collect = {{Collect::final_value, "u"}, {Collect::maximum, "force"}, {Collect::count, "impacts"}}},
+          50, 70);
+}
+
 TEST(DeviceText, FunctionsWithoutTextAreRefusedByName) {
   Model m("tangent");
   const Expr a = m.parameter("a", 1.0), x = m.variable("x", 0.5, {.fixed = true});

@@ -33,6 +33,22 @@ inline Model dry_friction() {
   return m;
 }
 
+/// A pendulum in Cartesian coordinates, of index 3, that falls against a wall: the rod takes its share of each impact.
+inline Model pendulum_at_a_wall() {
+  Model m("pendulum");
+  const Expr loss = m.parameter("restitution", 0.9), wall = m.parameter("wall", -0.3);
+  const Expr x = m.variable("x", 0.8), y = m.variable("y", -0.6), u = m.variable("u", 0.0), v = m.variable("v", 0.0),
+             force = m.variable("force", 0.0);
+  const Expr impacts = m.discrete("impacts", 0.0);
+  m.equation(der(x) == u);
+  m.equation(der(y) == v);
+  m.equation(der(u) == -force * x);
+  m.equation(der(v) == -force * y - 9.81);
+  m.equation(x * x + y * y == 1.0);
+  m.when(x < wall).reset(u, -loss * u).assign(impacts, m.pre(impacts) + 1.0);
+  return m;
+}
+
 /// Decay: x = exp(-a t), y = 1/x.
 inline Model decay() {
   Model m("decay");

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 namespace saltus::cli {
@@ -30,7 +31,7 @@ constexpr Launcher launchers[] = {
 
 }  // namespace
 
-std::optional<Ranks> find_ranks() {
+Ranks find_ranks() {
   for (const Launcher& launcher : launchers) {
     const auto rank = number_of(launcher.rank), size = number_of(launcher.size);
     if (!rank || !size || *size < 2 || *rank >= *size) continue;

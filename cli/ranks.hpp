@@ -1,8 +1,6 @@
 // The place of this process among those that a launcher (mpirun, srun) has started together.
 #pragma once
 
-#include <optional>
-
 namespace saltus::cli {
 
 struct Ranks {
@@ -11,8 +9,8 @@ struct Ranks {
   int local = 1;  ///< of these, on this machine
 };
 
-/// From the environment that Open MPI, MPICH, Intel MPI and Slurm give to their processes. Nothing: one process,
+/// From the environment that Open MPI, MPICH, Intel MPI and Slurm give to their processes; one process, if it was
 /// started by hand. No message passing is needed: processes meet in the folder of a study.
-std::optional<Ranks> find_ranks();
+Ranks find_ranks();
 
 }  // namespace saltus::cli

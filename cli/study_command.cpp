@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <thread>
+#include <vector>
 
 #include "cli/files.hpp"
 #include "cli/progress.hpp"
@@ -151,12 +152,30 @@ void take_part(const Ranks& ranks, StudyOptions& options) {
     options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks.local));
 }
 
-/// The first process reports when all are ready. False: this one has nothing more to do.
+/// The first process reports when all are ready. False: this one has nothing more to do. Throws UsageError if another
+/// process has ended before its blocks were done: some launchers leave the others alone.
 bool wait_for_others(const Ranks& ranks, const StudyResult& result) {
   if (ranks.rank > 0) return false;
-  while (!result.finished() && !InterruptGuard::interrupted())
+  constexpr auto latest_begin = std::chrono::seconds(30);
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<bool> seen(static_cast<std::size_t>(ranks.size));  // at work: an old lock says nothing of this run
+  for (;;) {
+    bool done = true;
+    for (int k = 0; k < ranks.size; ++k) {
+      const auto place = static_cast<std::size_t>(k);
+      const ShardState state = result.shard_state(k, ranks.size);
+      if (state == ShardState::at_work) seen[place] = true;
+      done = done && state == ShardState::done;
+      const bool late = std::chrono::steady_clock::now() - began > latest_begin;
+      if (state == ShardState::ended && (seen[place] || late))
+        throw UsageError(
+            fmt::format("process {} of {} has ended before its blocks were done; {} of {} members are "
+                        "stored in '{}': the same command goes on from there",
+                        k + 1, ranks.size, result.members_done(), result.members(), result.store().string()));
+    }
+    if (done || InterruptGuard::interrupted()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  return true;
+  }
 }
 
 /// How many members were run in lanes, and why others were not.
@@ -250,8 +269,8 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
   const InterruptGuard guard;
   StudyOptions options = prepared.options;
   const std::string folder = options.store.string();
-  const std::optional<Ranks> ranks = o.shard.empty() ? find_ranks() : std::nullopt;
-  if (ranks) take_part(*ranks, options);
+  const Ranks ranks = o.shard.empty() ? find_ranks() : Ranks();
+  if (ranks.size > 1) take_part(ranks, options);
   std::optional<StudyResult> result;
   {
     const bool terminal = isatty(STDERR_FILENO);
@@ -262,7 +281,7 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
     };
     result = run_study(prepared.study, options);
   }
-  if (ranks && !wait_for_others(*ranks, *result)) return {};
+  if (ranks.size > 1 && !wait_for_others(ranks, *result)) return {};
   if (InterruptGuard::interrupted()) {
     streams.err << fmt::format("stopped: {} of {} members are stored in {}; the same command goes on from there\n",
                                result->members_done(), result->members(), folder);

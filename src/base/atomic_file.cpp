@@ -9,6 +9,7 @@
 #include <cstring>
 #include <random>
 #include <streambuf>
+#include <string_view>
 
 namespace saltus {
 
@@ -81,15 +82,30 @@ class AtomicFile::Buffer final : public std::streambuf {
   std::array<char, 65'536> bytes_ = {};
 };
 
+namespace {
+
+constexpr char digits[] = "0123456789abcdef";
+constexpr std::string_view temporary_end = ".part";
+constexpr std::size_t random_digits = 16;
+
+}  // namespace
+
 fs::path temporary_name(const fs::path& file) {
-  static constexpr char digits[] = "0123456789abcdef";
   std::random_device random;  // numbers of processes repeat: in containers, and on machines that share a folder
   std::string name = "." + file.filename().string() + ".";
   for (int word = 0; word < 2; ++word) {
     unsigned bits = random();
     for (int k = 0; k < 8; ++k, bits >>= 4) name += digits[bits & 15U];
   }
-  return file.parent_path() / (name + ".part");
+  return file.parent_path() / (name + std::string(temporary_end));
+}
+
+bool is_temporary(const fs::path& file) {
+  const std::string name = file.filename().string();
+  constexpr std::size_t end = temporary_end.size() + random_digits;
+  return name.size() > end + 2 && name.front() == '.' && name.ends_with(temporary_end) &&
+         name[name.size() - end - 1] == '.' &&
+         name.substr(name.size() - end, random_digits).find_first_not_of(digits) == std::string::npos;
 }
 
 AtomicFile::AtomicFile(fs::path file, std::string advice)

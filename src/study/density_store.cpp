@@ -18,6 +18,7 @@
 #include <set>
 
 #include "base/checksum.hpp"
+#include "base/json_depth.hpp"
 #include "study/block_index.hpp"
 #include "study/study_folder.hpp"
 
@@ -104,6 +105,7 @@ std::optional<DensityPart> read_part(const fs::path& file, const StudyIdentity& 
   try {
     const std::size_t end = text.find('\n');
     if (end == std::string::npos) throw UsageError("it has no line");
+    if (is_deep_json(std::string_view(text).substr(0, end))) throw UsageError("it is nested too deeply");
     Json json = Json::parse(text.substr(0, end));
     const std::string sum = json.at("checksum").get<std::string>();
     json.erase("checksum");

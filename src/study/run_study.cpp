@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 
 #include "study/layout.hpp"
+#include "study/shard_lock.hpp"
 #include "study/store.hpp"
 
 namespace saltus {
@@ -107,6 +109,8 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
   else
     impl->store = make_zarr_store(options.store, identity, options.restart, options.block > 0);
 
+  std::optional<ShardLock> lock;
+  if (options.shards > 1) lock.emplace(options.store, options.shard % options.shards, options.shards);
   std::vector<StudyBlock> missing;
   std::int64_t members = 0, resumed = 0;
   for (std::int64_t number = 0; number < block_count(identity); ++number) {
@@ -132,6 +136,8 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
     if (monitor.stop()) break;
   }
   impl->store->finish();
+  if (lock && !monitor.stop()) lock->remove();
+  if (options.shards == 1 && !options.store.empty()) remove_ended_locks(options.store);
   return StudyResult(std::move(impl));
 }
 
@@ -169,6 +175,13 @@ bool StudyResult::block_done(std::int64_t block) const {
 }
 const std::filesystem::path& StudyResult::store() const {
   return impl_->folder;
+}
+
+ShardState StudyResult::shard_state(std::int64_t shard, std::int64_t shards) const {
+  const ShardState lock = state_of_lock(impl_->folder, shard, shards);  // read first: blocks are stored before it ends
+  for (std::int64_t number = shard; number < blocks(); number += shards)
+    if (!block_done(number)) return lock;
+  return ShardState::done;
 }
 
 std::int64_t StudyResult::members_done() const {

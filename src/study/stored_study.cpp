@@ -1,6 +1,7 @@
 #include "study/stored_study.hpp"
 
 #include <fmt/format.h>
+#include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
@@ -9,9 +10,11 @@
 #include <set>
 
 #include "base/checksum.hpp"
+#include "base/json_depth.hpp"
 #include "study/block_index.hpp"
 #include "study/layout.hpp"
 #include "study/plan_json.hpp"
+#include "study/shard_lock.hpp"
 #include "study/study_folder.hpp"
 
 namespace saltus {
@@ -42,8 +45,10 @@ std::string text_of(const fs::path& file) {
 }
 
 Json read_json(const fs::path& file) {
+  const std::string text = text_of(file);
+  if (is_deep_json(text)) throw UsageError("'" + file.string() + "' is damaged: it is nested too deeply");
   try {
-    return Json::parse(text_of(file));
+    return Json::parse(text);
   } catch (const Json::exception& problem) {
     throw UsageError("'" + file.string() + "' is damaged: " + problem.what());
   }
@@ -83,7 +88,7 @@ std::string difference(const Json& stored, const Json& wanted) {
       return side.contains(key) ? side.at(key).dump(-1, ' ', false, Json::error_handler_t::replace) : "nothing";
     };
     if (a.contains(key) && b.contains(key) && a.at(key) == b.at(key)) continue;
-    std::string name = key.substr(1);
+    std::string name = key.empty() ? "identity" : key.substr(1);  // of a value that is no object
     std::ranges::replace(name, '/', '.');
     const auto cut = [](std::string words) { return words.size() > 100 ? words.substr(0, 100) + "…" : words; };
     return fmt::format("{} was {} and is now {}", name, cut(text(a)), cut(text(b)));
@@ -95,6 +100,7 @@ std::string difference(const Json& stored, const Json& wanted) {
 /// folder is something else, which is then never changed.
 Json stored_attributes(const fs::path& folder) {
   std::error_code ignored;
+  recover_folder(folder);
   if (!fs::exists(folder, ignored)) return nullptr;
   if (!fs::is_directory(folder, ignored))
     throw UsageError("'" + folder.string() + "' is a file; a study needs a folder of its own: name another one");
@@ -119,6 +125,13 @@ Json sound_attributes(const fs::path& folder, const Json& stored) {
   return read_sealed(folder / ".zattrs");
 }
 
+/// True if a study may have a file of this name in one of its folders.
+bool may_be_ours(const fs::path& file) {
+  const std::string name = file.filename().string(), ending = file.extension().string();
+  return name == ".zarray" || name == ".zattrs" || ending == ".json" || ending == ".jsonl" || ending == ".density" ||
+         name.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 /// A study that is discarded takes with it what is its own, and nothing else.
 void require_only_ours(const fs::path& folder, const Json& stored) {
   std::set<std::string> ours = {".zgroup", ".zattrs",  ".zmetadata",    ".blocks", ".computed",
@@ -133,12 +146,20 @@ void require_only_ours(const fs::path& folder, const Json& stored) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder / ".computed", ignored)) ours.insert(entry.path().stem());
   if (fs::exists(folder / "computed.json", ignored)) add(read_json(folder / "computed.json"));
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (!ours.contains(entry.path().filename().string()) && entry.path().extension() != ".part")
-      throw UsageError(
-          fmt::format("'{}' has '{}', which is no part of the study; move it away before the study is "
-                      "discarded",
-                      folder.string(), entry.path().filename().string()));
+  const auto refuse = [&](const fs::path& file) {
+    throw UsageError(
+        fmt::format("'{}' has '{}', which is no part of the study; move it away before the study is "
+                    "discarded",
+                    folder.string(), file.lexically_relative(folder).string()));
+  };
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_temporary(entry.path()) || is_shard_lock(entry.path())) continue;
+    if (!ours.contains(entry.path().filename().string())) refuse(entry.path());
+    if (entry.is_symlink(ignored) || !entry.is_directory(ignored)) continue;
+    for (const auto& file : fs::directory_iterator(entry.path(), ignored))
+      if (!is_temporary(file.path()) && (!file.is_regular_file(ignored) || !may_be_ours(file.path())))
+        refuse(file.path());
+  }
 }
 
 /// What a folder says about its results is compared with what its plan asks for.

@@ -44,21 +44,38 @@ void remove_study(const fs::path& folder) {
   fs::remove_all(folder, ignored);
 }
 
-/// Removes what killed processes have left beside a folder. Young ones may belong to a process that is at work.
+/// Left by a killed process. A young one may belong to a process that is at work, perhaps with another clock.
+bool is_remain(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return is_temporary(entry.path()) && !entry.is_symlink(ignored) &&
+         entry.last_write_time(ignored) < fs::file_time_type::clock::now() - std::chrono::minutes(10);
+}
+
+/// Where a file system cannot exchange two names, the old study has such a name while the new one takes its place.
+constexpr const char* old_ending = ".old";
+
+/// Folders beside a place that became, or were to become, what is there: ".NAME.<digits>.part", perhaps with ".old".
+std::vector<fs::directory_entry> folders_beside(const fs::path& place, bool old) {
+  std::error_code ignored;
+  const std::string begin = "." + place.filename().string() + ".";
+  std::vector<fs::directory_entry> found;
+  for (const auto& entry : fs::directory_iterator(place.parent_path(), ignored)) {
+    const fs::path name = old ? entry.path().stem() : entry.path().filename();
+    if ((!old || entry.path().extension() == old_ending) && is_temporary(name) && name.string().starts_with(begin) &&
+        name.string().find('.', begin.size()) == name.string().rfind('.') && !entry.is_symlink(ignored) &&
+        entry.is_directory(ignored))
+      found.push_back(entry);
+  }
+  return found;
+}
+
+/// Removes what killed processes have left beside a folder.
 void remove_old_folders(const fs::path& place) {
   std::error_code ignored;
-  const std::string begin = "." + place.filename().string() + ".", end = ".part";
-  constexpr std::size_t digits = 16;
-  const auto old = fs::file_time_type::clock::now() - std::chrono::minutes(10);
-  std::vector<fs::path> remains;
-  for (const auto& entry : fs::directory_iterator(place.parent_path(), ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() == begin.size() + digits + end.size() && name.starts_with(begin) && name.ends_with(end) &&
-        name.substr(begin.size(), digits).find_first_not_of("0123456789abcdef") == std::string::npos &&
-        !entry.is_symlink(ignored) && entry.is_directory(ignored) && entry.last_write_time(ignored) < old)
-      remains.push_back(entry.path());
-  }
-  for (const fs::path& folder : remains) remove_study(folder);
+  for (const auto& entry : folders_beside(place, false))
+    if (is_remain(entry)) remove_study(entry.path());
+  if (!fs::exists(place, ignored)) return;
+  for (const auto& entry : folders_beside(place, true)) remove_study(entry.path());
 }
 
 /// What is to take the place of a folder; it is removed if it does not.
@@ -101,8 +118,8 @@ void replace_folder(const fs::path& folder, const FillFolder& fill) {
   const NewFolder made(place, fill);
   if (::renameat2(AT_FDCWD, made.name(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) return;
   if (errno != EINVAL && errno != ENOSYS) refuse_folder(folder, errno);
-  // a file system that cannot exchange two names: the old folder is moved away first
-  const fs::path away = temporary_name(place);
+  // a kill between the two renames leaves the old study, which `recover_folder` puts back
+  const fs::path away = temporary_name(place).string() + old_ending;
   if (::rename(place.c_str(), away.c_str()) != 0) refuse_folder(folder, errno);
   if (::rename(made.name(), place.c_str()) != 0) {
     const int reason = errno;
@@ -110,6 +127,14 @@ void replace_folder(const fs::path& folder, const FillFolder& fill) {
     refuse_folder(folder, reason);
   }
   remove_study(away);
+}
+
+void recover_folder(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path place = real_place(folder);
+  if (fs::exists(place, ignored)) return;
+  for (const auto& entry : folders_beside(place, true))
+    if (::rename(entry.path().c_str(), place.c_str()) == 0) return;  // fails if another process was faster
 }
 
 void make_subfolder(const fs::path& folder) {
@@ -125,10 +150,8 @@ void make_subfolder(const fs::path& folder) {
 void remove_remains(const fs::path& folder) {
   std::error_code ignored;
   std::vector<fs::path> remains;
-  const auto old = fs::file_time_type::clock::now() - std::chrono::minutes(1);
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
-    if (entry.path().extension() == ".part" && fs::last_write_time(entry.path(), ignored) < old)
-      remains.push_back(entry.path());
+    if (is_remain(entry) && entry.is_regular_file(ignored)) remains.push_back(entry.path());
   for (const fs::path& file : remains) fs::remove(file, ignored);
 }
 

@@ -19,6 +19,9 @@ bool create_folder(const std::filesystem::path& folder, const FillFolder& fill);
 /// as a whole.
 void replace_folder(const std::filesystem::path& folder, const FillFolder& fill);
 
+/// Gives an old study its name back if a process that was replacing it was killed between two renames.
+void recover_folder(const std::filesystem::path& folder);
+
 /// Makes a folder inside that of a study. Throws UsageError if it cannot be made, or is a link that leads elsewhere.
 void make_subfolder(const std::filesystem::path& folder);
 

@@ -1,7 +1,7 @@
 // A Zarr group, version 2 (https://zarr-specs.readthedocs.io, "Zarr storage specification version 2"), without
 // compression. Each array is a folder with its shape in .zarray and one file for each block of members. The attribute
 // _ARRAY_DIMENSIONS is what xarray reads. A block is done exactly if its index exists (.blocks/K.json), which is
-// renamed last and has the size and the checksum of each of its files.
+// renamed last, after the status of its members, and has the size and the checksum of each of its files.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <saltus/base/atomic_file.hpp>
@@ -18,6 +18,7 @@
 #include "study/block_index.hpp"
 #include "study/layout.hpp"
 #include "study/plan_json.hpp"
+#include "study/shard_lock.hpp"
 #include "study/study_folder.hpp"
 
 namespace saltus {
@@ -119,6 +120,7 @@ class ZarrStore final : public MemberStore {
       if (const auto index = index_of(block); index && wrong_chunks(block, *index, true).empty()) return done(block);
     } catch (const UsageError&) {  // it is computed once more
     }
+    fs::remove(chunk(place_of_status(), block), ignored);  // until then its members have not been run
     fs::remove(file, ignored);
     const std::lock_guard lock(known_mutex_);
     known_.erase(block);
@@ -131,11 +133,16 @@ class ZarrStore final : public MemberStore {
           fmt::format("the study in '{}' was discarded or replaced while this process was at work", folder_.string()));
     AtomicFiles files(advice);
     std::map<std::string, StoredChunk> chunks;
-    for (std::size_t k = 0; k < identity_.own_arrays; ++k) {
+    const auto add = [&](std::size_t k) {
       const std::string bytes = padded(k, result.columns[k]);
       chunks[identity_.arrays[k].name] = describe_chunk(bytes, key_);
       files.add(chunk(k, block.number), bytes);
-    }
+    };
+    // other programs read an unfinished study, too: where there is a status, all numbers of the member are there
+    const std::size_t status = place_of_status();
+    for (std::size_t k = 0; k < identity_.own_arrays; ++k)
+      if (k != status) add(k);
+    add(status);
     files.add(index_file(block.number), block_index_text(chunks, failure_list(block, result), key_, block.number));
     files.commit();
   }
@@ -230,6 +237,10 @@ class ZarrStore final : public MemberStore {
   fs::path chunk(std::size_t array, std::int64_t block) const {
     const StudyArray& kind = identity_.arrays[array];
     return folder_ / kind.name / (kind.width == 0 ? fmt::format("{}", block) : fmt::format("{}.0", block));
+  }
+  std::size_t place_of_status() const {
+    const auto found = std::ranges::find(identity_.arrays, "status", &StudyArray::name);
+    return static_cast<std::size_t>(found - identity_.arrays.begin());
   }
   std::ptrdiff_t own() const { return static_cast<std::ptrdiff_t>(identity_.own_arrays); }
   fs::path index_file(std::int64_t block) const { return folder_ / ".blocks" / fmt::format("{}.json", block); }
@@ -346,7 +357,8 @@ class ZarrStore final : public MemberStore {
     const auto look = [&](const fs::path& folder, const auto& is_ours) {
       for (const auto& entry : fs::directory_iterator(folder_ / folder, ignored)) {
         const fs::path file = folder / entry.path().filename();
-        if (file.extension() != ".part" && !small.contains(file.string()) && !is_ours(file.filename().string()))
+        if (!is_temporary(file) && !is_shard_lock(file) && !small.contains(file.string()) &&
+            !is_ours(file.filename().string()))
           lines.push_back(file.string() + ": no part of this study");
       }
     };

@@ -149,5 +149,13 @@ TEST(ChildProcess, GivesWhatAProgramWrites) {
   EXPECT_FALSE(run_program({"no-such-program-of-saltus"}, "").started);
 }
 
+TEST(TemporaryNames, AreKnownAgain) {
+  for (const char* name : {"a.csv", "3.0", ".zattrs", "folder/x", "x.part"})
+    EXPECT_TRUE(is_temporary(temporary_name(name))) << name;
+  for (const char* name : {"a.part", ".part", ".0123456789abcdef.part", "a.0123456789abcdef.part", ".a.0123456789.part",
+                           ".a.0123456789abcdeg.part", ".a.0123456789abcdef.par", "", ".", "/"})
+    EXPECT_FALSE(is_temporary(name)) << name;
+}
+
 }  // namespace
 }  // namespace saltus

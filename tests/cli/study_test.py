@@ -325,11 +325,13 @@ def test_kills_at_random_moments_change_nothing():
         assert run.wait() == 0
         after = {name: data for name, data in files_of("killed.zarr").items() if not name.endswith(".part")}
         assert after == files_of("whole.zarr")
-    (FOLDER / "killed.zarr" / "x" / "3.0.99.part").write_bytes(b"remains of a writer that was killed")
+    remain = FOLDER / "killed.zarr" / "x" / ".3.0.0123456789abcdef.part"
+    remain.write_bytes(b"remains of a writer that was killed")
+    (FOLDER / "killed.zarr" / "x" / "notes.part").write_bytes(b"of the user")
     for part in (FOLDER / "killed.zarr").rglob("*.part"):
-        os.utime(part, (time.time() - 100, time.time() - 100))
+        os.utime(part, (time.time() - 1000, time.time() - 1000))
     saltus(*SWEEP, "--out", "killed.zarr")
-    assert files_of("killed.zarr") == files_of("whole.zarr")
+    assert files_of("killed.zarr") == {**files_of("whole.zarr"), "x/notes.part": b"of the user"}
 
 
 def test_control_c_stops_and_the_same_command_goes_on():

@@ -84,6 +84,22 @@ TEST(Processes, RecordMembersThatCrashOrAreKilled) {
   EXPECT_EQ(member_status_text(member_killed), "killed");
 }
 
+// Functions of others are called by native code, which exceptions do not pass: the reason is lost, not the failure.
+TEST(Processes, RecordMembersThatFindNoMemory) {
+  const Model model = foreign([](double a) {
+    if (a == 2.0) std::vector<char> all(std::size_t{1} << 46, 'x');
+  });
+  for (const bool processes : {false, true}) {
+    StudyOptions options{.threads = 2};
+    if (processes) options.executor = make_process_executor(2);
+    const StudyResult result = run_study(model, plan(5), options);
+    const auto not_finite = static_cast<double>(StatusCode::not_finite);
+    EXPECT_EQ(result.values("status"), (std::vector<double>{0.0, 0.0, not_finite, 0.0, 0.0}));
+    EXPECT_TRUE(std::isnan(result.values("final(x)")[2]));
+    EXPECT_EQ(result.failures(9).size(), 1u);
+  }
+}
+
 // A function that never returns: no clock inside of the process can help.
 TEST(Processes, EndMembersThatHang) {
   const Model model = foreign([](double a) {

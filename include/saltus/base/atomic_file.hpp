@@ -63,4 +63,7 @@ void require_writable(const std::filesystem::path& file);
 /// A name beside that of a file or folder, for what becomes it later: ".NAME.<random digits>.part".
 std::filesystem::path temporary_name(const std::filesystem::path& file);
 
+/// True if a file or folder has a name that `temporary_name` gives, whatever it was to become.
+bool is_temporary(const std::filesystem::path& file);
+
 }  // namespace saltus

@@ -86,6 +86,14 @@ struct StudyOptions {
   std::shared_ptr<StudyExecutor> executor = {};
 };
 
+/// What is known of one of the processes that share a study (StudyOptions::shards).
+enum class ShardState {
+  done,     ///< its blocks are stored
+  at_work,  ///< its process is there
+  ended,    ///< its process has ended before its blocks were done, in this run or an earlier one
+  unknown,  ///< it has not begun, or its file system has no locks
+};
+
 /// The results of a study, in memory or in a folder. Members that were not run have NaN and the status member_not_run.
 /// Numbers in a folder that are not those that were written are refused: functions throw UsageError with the file.
 class StudyResult {
@@ -101,6 +109,8 @@ class StudyResult {
   std::int64_t block_size() const;
   std::int64_t blocks() const;
   bool block_done(std::int64_t block) const;
+  /// Shard `shard` of `shards`, from 0 on, of a study in a folder.
+  ShardState shard_state(std::int64_t shard, std::int64_t shards) const;
   /// Members in blocks that are done.
   std::int64_t members_done() const;
   bool finished() const { return members_done() == members(); }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/checksum.hpp"
+#include "base/json_depth.hpp"
 
 namespace saltus {
 
@@ -96,7 +97,7 @@ SimulatorState read_state(const std::string& file) try {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw UsageError("cannot be opened");
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  auto j = nlohmann::ordered_json::parse(text, nullptr, false);
+  auto j = is_deep_json(text) ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(text, nullptr, false);
   if (!j.is_object() || !j.contains("format") || j["format"] != format_name)
     throw UsageError("is no saved state of a run; saltus run --save-state writes one");
   if (!j.contains("version") || j["version"] != current_version)

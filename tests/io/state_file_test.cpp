@@ -9,9 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
+#include "base/checksum.hpp"
+#include "json_mutation.hpp"
 #include "random_cases.hpp"
 
 namespace saltus {
@@ -127,6 +130,42 @@ TEST_F(StateFile, IsRefusedAfterDamage) {
     }
   }
   EXPECT_GT(refused, rounds / 2);
+}
+
+// A value is changed and the seal renewed: the state is refused, or the run goes on with numbers.
+TEST_F(StateFile, IsRefusedWhereItIsSealed) {
+  using Json = nlohmann::ordered_json;
+  const std::string text = text_of(saved(1.0));
+  const int rounds = random_cases(500);
+  std::mt19937 dice(static_cast<unsigned>(random_seed(3)));
+  options_.stop = 1.1;
+  options_.max_steps = 1000;
+  int refused = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Json json = Json::parse(text);
+    json.erase("checksum");
+    mutate_json(json, dice);
+    if (json.is_object()) {
+      json.erase("checksum");
+      json["checksum"] = checksum(json.dump());
+    }
+    write(json.dump());
+    try {
+      for (const double value : final_values(read_state(file_.string())))
+        ASSERT_FALSE(std::isnan(value)) << json.dump();
+    } catch (const UsageError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, rounds / 2);
+}
+
+TEST_F(StateFile, IsNoDeepRecursion) {
+  const std::string text = text_of(saved(1.0));
+  const auto place = text.find("\"x\":");
+  ASSERT_NE(place, std::string::npos);
+  write(text.substr(0, place + 4) + std::string(300'000, '[') + std::string(300'000, ']') + "}");
+  EXPECT_THROW(read_state(file_.string()), UsageError);
 }
 
 // States that programs have changed: what is out of range is refused, and nothing crashes.

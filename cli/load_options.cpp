@@ -183,6 +183,10 @@ std::optional<std::pair<std::string, double>> literal_setting(const std::string&
 }
 
 ModelicaModel read_with(const ModelOptions& options, const LoadOptions& o) {
+  if (!options.text && options.file.ends_with(".fmu"))
+    throw UsageError("'" + options.file +
+                     "' is an FMU, native code of others: only 'saltus run' runs it, and 'saltus fmu check' looks at "
+                     "it; studies and other commands take Modelica models");
   if (!options.file.empty())
     return options.text ? load_modelica(*options.text, options.file, o) : load_modelica_file(options.file, o);
   if (options.model.empty())

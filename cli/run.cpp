@@ -311,10 +311,10 @@ void check_fmu_options(const RunOptions& o) {
     if (given) throw UsageError(fmt::format("{} is for Modelica models; FMUs do not have it", option));
 }
 
-/// An FMU is said to be code before it runs, unless the user has said that this is known.
+/// An FMU is said to be code before it runs, --quiet or not, unless the user has said that this is known.
 void announce_code(const RunOptions& o, const Streams& streams) {
   const char* const allowed = std::getenv("SALTUS_ALLOW_FOREIGN_CODE");
-  if (!is_fmu(o.source.file) || o.quiet || o.allow_code || (allowed && std::string_view(allowed) == "1")) return;
+  if (!is_fmu(o.source.file) || o.allow_code || (allowed && std::string_view(allowed) == "1")) return;
   streams.err << fmt::format(
       "note: '{}' is native code of others, which runs with your rights; --allow-foreign-code, or "
       "SALTUS_ALLOW_FOREIGN_CODE=1 in the environment, says that you know\n",

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "cli/check.hpp"
 #include "cli/fmu.hpp"
 #include "cli/run.hpp"
+#include "cli/sweep.hpp"
 #include "fmi/fmu_master.hpp"
 
 namespace saltus::fmi_tests {
@@ -64,11 +66,26 @@ TEST(FmuCommand, says_before_a_run_that_an_fmu_is_code) {
   unsetenv("SALTUS_ALLOW_FOREIGN_CODE");
   EXPECT_TRUE(says({}));
   EXPECT_FALSE(says({"--allow-foreign-code"}));
-  EXPECT_FALSE(says({"--quiet"}));
+  EXPECT_TRUE(says({"--quiet"}));
   setenv("SALTUS_ALLOW_FOREIGN_CODE", "1", 1);
   EXPECT_FALSE(says({}));
   setenv("SALTUS_ALLOW_FOREIGN_CODE", "0", 1);
   EXPECT_TRUE(says({}));
+  unsetenv("SALTUS_ALLOW_FOREIGN_CODE");
+}
+
+TEST(FmuCommand, runs_no_code_in_studies_and_other_commands) {
+  const ScratchFile fmu("Ball.fmu");
+  ASSERT_EQ(saltus({"fmu", "export", ball, "-o", fmu.path()}).code, cli::ExitCode::success);
+  setenv("SALTUS_ALLOW_FOREIGN_CODE", "1", 1);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"sweep", fmu.path(), "--over", "e=0.5:0.9:3"}, {"check", fmu.path()}}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(cli::run_app({cli::sweep_command(), cli::check_command()}, words, {.out = out, .err = err}),
+              cli::ExitCode::usage);
+    EXPECT_NE(err.str().find("is an FMU, native code of others: only 'saltus run' runs it"), std::string::npos)
+        << err.str();
+  }
   unsetenv("SALTUS_ALLOW_FOREIGN_CODE");
 }
 

@@ -69,7 +69,11 @@ void Simulator::Impl::Beginning::begin() {
   try {
     if (!find()) {
       Failure failure = run.instant.failure();
-      if (!find_by_homotopy()) return run.ending.end(std::move(failure));
+      if (!find_by_homotopy()) {
+        if (limit.trials() > 1)
+          failure.message += fmt::format(" ({} trials of other start values found none)", limit.trials());
+        return run.ending.end(std::move(failure));
+      }
     }
   } catch (const WorkStopped& stopped) {
     if (stopped.limit != &limit) throw;

@@ -1,7 +1,7 @@
 #include "cli/accurate_run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <saltus/base/terminal.hpp>
 #include <saltus/hybrid/methods.hpp>
 
 #include <CLI/CLI.hpp>
@@ -54,7 +54,7 @@ SimulateOptions AccurateRunOptions::simulate(const ModelicaModel& model, const C
 }
 
 bool AccurateRunOptions::shows_progress() const {
-  return !quiet && isatty(STDERR_FILENO);
+  return !quiet && errors_are_terminal();
 }
 
 ModelicaModel load_extended(const AccurateRunOptions& options, const Streams& streams,

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <saltus/base/terminal.hpp>
 #include <saltus/dae/characteristic_values.hpp>
 #include <saltus/saltus.hpp>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -39,10 +39,16 @@ void print_list(std::ostream& out, std::size_t count, std::size_t most, Line lin
   if (count > most) out << fmt::format("  … {} more; --all N shows more\n", count - most);
 }
 
-std::string place(const SourceLocation& where) { return where.known() ? "  (" + to_string(where) + ")" : ""; }
+std::string place(const SourceLocation& where) {
+  return where.known() ? "  (" + to_string(where) + ")" : "";
+}
 
 std::string variable_line(const VariableInfo& v) {
-  std::string text = fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.details->unit.empty() ? "" : " ", v.details->unit, v.fixed ? ", fixed" : v.details->causality == Causality::input ? ", input" : "");
+  std::string text =
+      fmt::format("{}  start = {:.6g}{}{}{}", v.name, v.start, v.details->unit.empty() ? "" : " ", v.details->unit,
+                  v.fixed                                    ? ", fixed"
+                  : v.details->causality == Causality::input ? ", input"
+                                                             : "");
   if (!v.details->description.empty()) text += "  \"" + v.details->description + "\"";
   return text + place(v.details->where);
 }
@@ -57,7 +63,8 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
   if (all == 0)
     out << "no continuous variables\n";
   else
-    out << fmt::format("{} variables, {} of them computed from explicit equations:\n", all, compiled.stands_still() ? all : all - std::min(all, compiled.variables().size()));
+    out << fmt::format("{} variables, {} of them computed from explicit equations:\n", all,
+                       compiled.stands_still() ? all : all - std::min(all, compiled.variables().size()));
   print_list(out, all, most, [&](std::size_t k) { return variable_line(data.variable_info[k]); });
   std::vector<const ModelData::Discrete*> discretes;
   for (const auto& q : data.discretes)
@@ -135,10 +142,10 @@ void print_mode(std::ostream& out, const ModeAnalysis& a) {
   if (!a.singularity.empty())
     out << "  structurally singular: " << a.singularity << '\n';
   else
-    out << fmt::format(
-        "  structural index {}, {} degrees of freedom, {} blocks{}\n", a.index, a.degrees_of_freedom, a.blocks,
-        a.certified ? fmt::format(" (certified, reciprocal condition {:.1e})", a.reciprocal_condition)
-                    : " (not certified at this point)");
+    out << fmt::format("  structural index {}, {} degrees of freedom, {} blocks{}\n", a.index, a.degrees_of_freedom,
+                       a.blocks,
+                       a.certified ? fmt::format(" (certified, reciprocal condition {:.1e})", a.reciprocal_condition)
+                                   : " (not certified at this point)");
   const CharacteristicNumbers& n = a.numbers;
   out << fmt::format(
       "  strangeness index mu = {}: d = {} differential, a = {} algebraic, u = {} undetermined, v = {} redundant "
@@ -191,7 +198,7 @@ ExitCode check(const CheckOptions& o, const Streams& streams) {
     if (status.ok()) modes.push_back(analyse(*compiled, start.mode(), start.t(), x));
   } else {
     const InterruptGuard guard;
-    ProgressBar bar(streams.err, isatty(STDERR_FILENO));
+    ProgressBar bar(streams.err, errors_are_terminal());
     s.progress = [&](const Progress& p) { return bar(p); };
     const Trajectory run = simulate(compiled, s);
     bar.clear();
@@ -216,9 +223,11 @@ ExitCode check(const CheckOptions& o, const Streams& streams) {
 Command check_command() {
   return {"check", [](CLI::App& parent) -> Action {
             auto o = std::make_shared<CheckOptions>();
-            CLI::App& app = *parent.add_subcommand("check", "Show variables, equations, guards, and the index of each mode");
-            app.footer("Runs the model over its experiment's time span and analyses each mode when it is first entered.\n"
-                       "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
+            CLI::App& app =
+                *parent.add_subcommand("check", "Show variables, equations, guards, and the index of each mode");
+            app.footer(
+                "Runs the model over its experiment's time span and analyses each mode when it is first entered.\n"
+                "Exit codes: 0 all is well, 1 the run failed, 2 wrong command line or model.");
             o->source.add_to(app);
             o->inputs.add_to(app);
             app.add_option("--start", o->source.start, "Start time (default: the model's experiment annotation, or 0)")

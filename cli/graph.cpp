@@ -1,9 +1,9 @@
 #include "cli/graph.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/child_process.hpp>
+#include <saltus/base/terminal.hpp>
 #include <saltus/saltus.hpp>
 
 #include <CLI/CLI.hpp>
@@ -133,7 +133,7 @@ ExitCode graph(const GraphOptions& o, const Streams& streams) {
   s.method = find_method(o.method).value();
   s.keep_steps = s.keep_event_values = false;
   const InterruptGuard guard;
-  ProgressBar bar(streams.err, isatty(STDERR_FILENO));
+  ProgressBar bar(streams.err, errors_are_terminal());
   s.progress = [&](const Progress& p) { return bar(p); };
   const auto compiled = std::make_shared<CompiledModel>(source.model);
   s.inputs = o.inputs.read(*compiled);

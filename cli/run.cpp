@@ -1,9 +1,9 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/names.hpp>
+#include <saltus/base/terminal.hpp>
 #include <saltus/hybrid/event_text.hpp>
 #include <saltus/hybrid/locked_mode.hpp>
 #include <saltus/io/html_report.hpp>
@@ -34,8 +34,8 @@
 #include "cli/method_option.hpp"
 #include "cli/open_file.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_parts.hpp"
 #include "cli/run_options.hpp"
+#include "cli/run_parts.hpp"
 #include "cli/run_subject.hpp"
 #include "cli/step_log.hpp"
 
@@ -118,9 +118,13 @@ namespace {
 /// The files that the options ask for, each with its option.
 std::vector<std::pair<const char*, const std::string*>> output_files(const RunOptions& o) {
   std::vector<std::pair<const char*, const std::string*>> files;
-  for (const auto& [option, path] : std::initializer_list<std::pair<const char*, const std::string*>>{
-           {"--csv", &o.csv}, {"--json", &o.json}, {"--html", &o.html}, {"--mat", &o.mat}, {"--npz", &o.npz},
-           {"--save-state", &o.save_state}})
+  for (const auto& [option, path] :
+       std::initializer_list<std::pair<const char*, const std::string*>>{{"--csv", &o.csv},
+                                                                         {"--json", &o.json},
+                                                                         {"--html", &o.html},
+                                                                         {"--mat", &o.mat},
+                                                                         {"--npz", &o.npz},
+                                                                         {"--save-state", &o.save_state}})
     if (!path->empty()) files.emplace_back(option, path);
   return files;
 }
@@ -261,10 +265,8 @@ void write_files(const RunOptions& o, const Trajectory& run, const Differentiate
       const auto record = derivatives ? std::optional(derivatives->record()) : std::nullopt;
       write_json(file, run, {name, parameters, o.trajectories ? &table : nullptr, record ? &*record : nullptr});
     });
-  if (!o.mat.empty())
-    write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, parameters); });
-  if (!o.npz.empty())
-    write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, parameters); });
+  if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, parameters); });
+  if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, parameters); });
   if (!o.html.empty()) {
     write_file(o.html, standard, [&](std::ostream& file) { write_html(o, run, subject, file); });
     if (!o.quiet) out << "report: " << o.html << '\n';
@@ -291,7 +293,8 @@ void write_files(const RunOptions& o, const Trajectory& run, const Differentiate
   try {
     write_plot(run, file, p);
     if (!o.quiet) {
-      const std::size_t all = run.variables().size(), shown = p.variables.empty() ? std::min(all, plot_most_curves) : all;
+      const std::size_t all = run.variables().size(),
+                        shown = p.variables.empty() ? std::min(all, plot_most_curves) : all;
       const bool some = p.phase_x.empty() && shown < all;
       out << "plot: " << file << (some ? fmt::format(" ({} of {} variables; --vars chooses)\n", shown, all) : "\n");
     }
@@ -325,9 +328,10 @@ void announce_code(const RunOptions& o, const Streams& streams) {
 void check_parts(const RunOptions& o, const RunParts& parts) {
   const bool fmu = is_fmu(o.source.file) && !parts.load_fmu;
   if (fmu || (!o.sensitivities.empty() && !parts.differentiate))
-    throw UsageError(fmt::format("this program is for plain runs, it has no {}; the whole one is the target saltus_cli, "
-                                 "which ./run builds where it is needed",
-                                 fmu ? "FMUs" : "derivatives"));
+    throw UsageError(
+        fmt::format("this program is for plain runs, it has no {}; the whole one is the target saltus_cli, "
+                    "which ./run builds where it is needed",
+                    fmu ? "FMUs" : "derivatives"));
 }
 
 constexpr double usually_kept = 1.0;  // GB
@@ -376,7 +380,7 @@ ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& st
   for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
 
   const InterruptGuard guard;
-  ProgressBar bar(streams.err, !o.quiet && o.log.empty() && isatty(STDERR_FILENO));
+  ProgressBar bar(streams.err, !o.quiet && o.log.empty() && errors_are_terminal());
   s.progress = [&](const Progress& p) { return bar(p); };
   const std::shared_ptr<HybridSystem>& system = subject.system;
   s.rtol_each = rtol.each(system->variables(), [&](const VariableInfo&) { return s.rtol; });
@@ -414,7 +418,8 @@ ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& st
     if (derivatives) derivatives->print(words, o.events);
     if (bounded)
       words << fmt::format(
-          "kept: events and {}, because the steps take more than {} GB; --keep allows more, --vars and --samples make files "
+          "kept: events and {}, because the steps take more than {} GB; --keep allows more, --vars and --samples make "
+          "files "
           "smaller\n",
           o.csv.empty() && !needs_table(o) ? "both ends" : "what the files have", o.keep.value_or(usually_kept));
   }

@@ -1,7 +1,7 @@
 #include "cli/study_command.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <saltus/base/terminal.hpp>
 #include <saltus/hybrid/methods.hpp>
 #include <saltus/io/plot.hpp>
 #include <saltus/io/study_plot.hpp>
@@ -273,7 +273,7 @@ std::optional<StudyResult> run_and_report(const PreparedStudy& prepared, const S
   if (ranks.size > 1) take_part(ranks, options);
   std::optional<StudyResult> result;
   {
-    const bool terminal = isatty(STDERR_FILENO);
+    const bool terminal = errors_are_terminal();
     StudyProgressLine line(streams.err, !o.quiet && (terminal || o.progress), terminal);
     options.progress = [&](const StudyProgress& p) {
       line.show(p);

@@ -4,6 +4,7 @@
 - A layer includes, and names in its CMakeLists.txt, only the layers that LADDER allows.
 - Public headers include the standard library and <saltus/...> only, start with #pragma once, and define no macros.
 - Front ends include public headers only.
+- Headers of the operating system are included in src/base/system only: what must be written anew elsewhere is there.
 - What two sources of a layer hide in unnamed namespaces has different names: release builds compile them together, and
   an overload of the other source would be taken without a word.
 - No file names a folder of somebody's machine.
@@ -41,7 +42,13 @@ LADDER = {
 # simulate(model, options) is the one place where the solver meets the model.
 FRONT_DOORS = {("hybrid", "model"): re.compile(r"simulate\w*\.(hpp|cpp)")}
 
-FRONT_ENDS = ["cli", "python", "examples", "benchmarks"]
+FRONT_ENDS = ["browser", "cli", "python", "examples", "benchmarks"]
+
+# Headers of the operating system, and the folder where they belong.
+SYSTEM_HEADER = re.compile(r"(?:sys|linux|arpa|netinet)/.*|(?:unistd|fcntl|dlfcn|dirent|poll|pthread|pwd|sched"
+                           r"|signal|spawn|termios|windows|io|direct|process)\.h")
+SYSTEM_FOLDER = ("src", "base", "system")
+SYSTEM_CHECKED = ["src", "include", "cli", "python", "browser"]
 
 MACROS = re.compile(r"SALTUS_(EXPORT|VERSION)\w*")
 
@@ -100,6 +107,8 @@ class Checker:
 
     def check_file(self, file, text):
         parts = file.relative_to(self.root).parts
+        if file.suffix in CODE and parts[0] in SYSTEM_CHECKED and parts[:3] != SYSTEM_FOLDER:
+            self.check_system_headers(file, text)
         if parts[:2] == ("include", "saltus"):
             if file.suffix in CODE:
                 self.check_public_header(file, parts, text)
@@ -116,6 +125,13 @@ class Checker:
             self.check_front_end(file, text)
             if parts[0] == "cli" and file.suffix == ".cpp":
                 self.check_hidden(file, "cli", text)
+
+    def check_system_headers(self, file, text):
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match and match.group(1) == "<" and SYSTEM_HEADER.fullmatch(match.group(2)):
+                self.report(file, number, f"<{match.group(2)}> belongs to the operating system: only src/base/system "
+                                          "includes such headers")
 
     def check_public_header(self, file, parts, text):
         self.check_pragma(file, text)

@@ -1,6 +1,6 @@
 // The program `saltus`, for installations of the Python package alone.
 #include <pybind11/stl.h>
-#include <unistd.h>
+#include <saltus/base/terminal.hpp>
 
 #include <iostream>
 
@@ -17,7 +17,7 @@ void add_command_line(py::module_& m) {
       [](const std::vector<std::string>& arguments) {
         const py::gil_scoped_release release;
         const auto code = cli::run_app(cli::all_commands(), arguments,
-                                       {.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) != 0});
+                                       {.out = std::cout, .err = std::cerr, .terminal = output_is_terminal()});
         std::cout.flush();
         return static_cast<int>(code);
       },

@@ -1,6 +1,5 @@
 #include <saltus/fmi/export_fmu.hpp>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
@@ -10,6 +9,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/system/dynamic_library.hpp"
 #include "fmi/describe_model.hpp"
 #include "fmi/exchange_limits.hpp"
 #include "fmi/exported_model.hpp"
@@ -49,12 +49,8 @@ std::string documentation(const ModelicaModel& model, const std::string& text) {
 
 std::string fmu_library() {
   namespace fs = std::filesystem;
-  Dl_info here{};
   std::error_code problem;
-  fs::path folder;
-  if (dladdr(reinterpret_cast<void*>(&fmu_library), &here) != 0 && here.dli_fname)
-    folder = fs::canonical(here.dli_fname, problem).parent_path();
-  if (folder.empty() || problem) folder = fs::canonical("/proc/self/exe", problem).parent_path();
+  const fs::path folder = DynamicLibrary::holding(reinterpret_cast<const void*>(&fmu_library)).parent_path();
   std::string looked;
   for (const char* relative : {"", "..", "../..", "../lib/saltus", "../../../saltus", "../../../../lib/saltus"}) {
     const fs::path file = (folder / relative / library_name).lexically_normal();

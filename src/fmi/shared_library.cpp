@@ -1,21 +1,15 @@
 #include "fmi/shared_library.hpp"
 
-#include <dlfcn.h>
 #include <saltus/base/error.hpp>
 
 namespace saltus {
 
-SharedLibrary::SharedLibrary(const std::string& file)
-    : file_(file), handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (!handle_) throw UsageError(std::string("the library of the FMU cannot be loaded: ") + dlerror());
-}
-
-SharedLibrary::~SharedLibrary() {
-  dlclose(handle_);
+SharedLibrary::SharedLibrary(const std::string& file) : library_(file) {
+  if (!library_.loaded()) throw UsageError("the library of the FMU cannot be loaded: " + library_.why());
 }
 
 void* SharedLibrary::address(const std::string& name) const {
-  void* const found = dlsym(handle_, name.c_str());
+  void* const found = library_.find(name);
   if (!found) throw UsageError("the library of the FMU has no function '" + name + "'; the FMU is not complete");
   return found;
 }

@@ -1,7 +1,9 @@
-// A shared library that is loaded while the program runs.
+// The library of an FMU, which is loaded while the program runs.
 #pragma once
 
 #include <string>
+
+#include "base/system/dynamic_library.hpp"
 
 namespace saltus {
 
@@ -9,9 +11,6 @@ class SharedLibrary {
  public:
   /// Throws UsageError, with the text of the loader, if the file is not a library for this machine.
   explicit SharedLibrary(const std::string& file);
-  ~SharedLibrary();
-  SharedLibrary(const SharedLibrary&) = delete;
-  SharedLibrary& operator=(const SharedLibrary&) = delete;
 
   /// A function by its name. Throws UsageError if there is none.
   template <class Function>
@@ -21,8 +20,7 @@ class SharedLibrary {
 
  private:
   void* address(const std::string& name) const;
-  std::string file_;
-  void* handle_;
+  DynamicLibrary library_;
 };
 
 }  // namespace saltus

@@ -1,10 +1,6 @@
-// Values that are only ever appended, as what a run writes down. Large arrays lie in large pages, if the operating system has any: to touch a
-// page for the first time costs more than to copy it.
+// Values that are only ever appended, as what a run writes down. Large arrays lie in large pages, if the operating
+// system has any: to touch a page for the first time costs more than to copy it.
 #pragma once
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 #include <algorithm>
 #include <cstddef>
@@ -13,6 +9,8 @@
 #include <new>
 #include <span>
 #include <type_traits>
+
+#include "base/system/large_block.hpp"
 
 namespace saltus {
 
@@ -52,18 +50,6 @@ class GrowingArray {
   }
 
  private:
-  static constexpr std::size_t large_page = std::size_t{1} << 21;
-
-  /// Each page that is touched for the first time costs as much as several events: large ones are asked for where they can be used, which is
-  /// from their own boundaries on.
-  static void* large_block(std::size_t bytes) {
-    void* const block = std::aligned_alloc(large_page, bytes);
-#ifdef __linux__
-    if (block) madvise(block, bytes, MADV_HUGEPAGE);  // whether it is heard does not matter
-#endif
-    return block;
-  }
-
   [[gnu::noinline]] void grow(std::size_t more) {
     // room that is not touched costs nothing, but to move what is there touches it again
     const bool small = room_ * sizeof(Value) < large_page / 8, medium = room_ * sizeof(Value) < 64 * large_page;

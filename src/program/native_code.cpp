@@ -1,12 +1,8 @@
-// Executable memory for the code that the emitter writes: written first, then made executable and read-only (never
-// both).
 #include "program/native_code.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstring>
 
+#include "base/system/executable_memory.hpp"
 #include "program/interpreter.hpp"
 #include "program/lane_functions.hpp"
 #include "program/native_code_emitter.hpp"
@@ -15,28 +11,20 @@ namespace saltus {
 
 namespace {
 
+/// The code that the emitter has written.
 class MappedCode final : public NativeCode {
  public:
-  MappedCode() = default;
-  MappedCode(const MappedCode&) = delete;
-  MappedCode& operator=(const MappedCode&) = delete;
-  ~MappedCode() override {
-    if (memory_ != MAP_FAILED) munmap(memory_, size_);
-  }
-
   /// False if the system does not allow it.
   bool assign(std::span<const std::uint8_t> bytes, std::size_t entry_offset) {
+    const std::uint8_t* const code = memory_.assign(bytes);
+    if (!code) return false;
     size_ = bytes.size();
-    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory_ == MAP_FAILED) return false;
-    std::memcpy(memory_, bytes.data(), bytes.size());
-    if (mprotect(memory_, size_, PROT_READ | PROT_EXEC) != 0) return false;
-    entry_ = reinterpret_cast<Entry>(static_cast<std::uint8_t*>(memory_) + entry_offset);
+    entry_ = reinterpret_cast<Entry>(reinterpret_cast<std::uintptr_t>(code + entry_offset));
     return true;
   }
 
  private:
-  void* memory_ = MAP_FAILED;
+  ExecutableMemory memory_;
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
 #include "study/cuda_device.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <saltus/base/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
+
+#include "base/system/dynamic_library.hpp"
 
 namespace saltus {
 
@@ -19,17 +20,18 @@ class Library {
  public:
   explicit Library(std::initializer_list<const char*> names) {
     for (const char* name : names)
-      if (!handle_) handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (!library_.loaded()) library_ = DynamicLibrary(name);
+    library_.keep();  // drivers do not like to be closed
   }
-  bool found() const { return handle_ != nullptr; }
+  bool found() const { return library_.loaded(); }
   template <class Function>
   bool find(Function& function, const char* name) const {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
+    function = reinterpret_cast<Function>(library_.find(name));
     return function != nullptr;
   }
 
  private:
-  void* handle_ = nullptr;  // stays open: drivers do not like to be closed
+  DynamicLibrary library_;
 };
 
 /// The functions of the driver and of the compiler that are needed, declared as their manuals describe them.

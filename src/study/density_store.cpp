@@ -5,7 +5,6 @@
 // A file (.parts/I-of-N.density) begins with a line of JSON, which names the study and has a checksum. The counts
 // follow, row by row, as little-endian integers of 64 bits.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 
@@ -19,6 +18,7 @@
 
 #include "base/checksum.hpp"
 #include "base/json_depth.hpp"
+#include "base/system/folders.hpp"
 #include "study/block_index.hpp"
 #include "study/study_folder.hpp"
 
@@ -136,14 +136,8 @@ std::optional<DensityPart> read_part(const fs::path& file, const StudyIdentity& 
   }
 }
 
-/// What changes when a file is written anew: its place on the disk, and its time.
-using FileState = std::array<std::int64_t, 3>;
+/// They change when a file is written anew.
 using FileStates = std::map<fs::path, FileState>;
-FileState state_of(const fs::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return {};
-  return {static_cast<std::int64_t>(status.st_ino), status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-}
 
 class DensityStore final : public StudyStore {
  public:

@@ -4,29 +4,21 @@
 // and sends the results of each through a pipe. A member whose worker has ended is run once more: another process may
 // have taken the memory. If its worker ends again, or stays silent for too long, the member is recorded as failed, and
 // another worker takes the next one.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
-#include <sys/wait.h>
-#include <unistd.h>
 #include <saltus/base/error.hpp>
 #include <saltus/study/run_study.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "base/system/worker_process.hpp"
 #include "study/study_access.hpp"
 #include "study/work_in_threads.hpp"
 
@@ -42,56 +34,6 @@ struct Task {
   std::int64_t begin = 0;  ///< from where the unit can be repeated: its first member, or the one after a failure
 };
 
-/// One end of a pipe; closed at the end.
-class PipeEnd {
- public:
-  explicit PipeEnd(int end = -1) : end_(end) {}
-  ~PipeEnd() {
-    if (end_ >= 0) ::close(end_);
-  }
-  PipeEnd(PipeEnd&& other) noexcept : end_(std::exchange(other.end_, -1)) {}
-  PipeEnd& operator=(PipeEnd&& other) noexcept {
-    std::swap(end_, other.end_);
-    return *this;
-  }
-  int get() const { return end_; }
-
- private:
-  int end_;
-};
-
-std::pair<PipeEnd, PipeEnd> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw UsageError(fmt::format("processes of members: there is no pipe: {}", std::strerror(errno)));
-  return {PipeEnd(ends[0]), PipeEnd(ends[1])};
-}
-
-/// False: the other side is gone.
-bool write_all(int end, const void* data, std::size_t size) {
-  const auto* bytes = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t count = ::write(end, bytes, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes += count;
-    size -= static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
-bool read_all(int end, void* data, std::size_t size) {
-  auto* bytes = static_cast<char*>(data);
-  while (size > 0) {
-    const ssize_t count = ::read(end, bytes, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes += count;
-    size -= static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
 /// What a worker sends for a member: this, the message, and the columns one after the other.
 struct Report {
   std::int64_t number = 0;  ///< of the member in its unit
@@ -100,79 +42,48 @@ struct Report {
   std::uint64_t message = 0, numbers = 0;  ///< bytes and numbers that follow
 };
 
-[[noreturn]] void work(const Study& study, int tasks, int results) {
-  const std::atomic<bool> never = false;
+/// The work of a process, until the study has no more tasks.
+void work(const Study& study, const Conversation& with_study) {
+  std::atomic<bool> alone = false;  // nobody listens any more
   Task task;
-  while (read_all(tasks, &task, sizeof task)) {
-    StudyAccess::run_unit(study, task.unit, task.from, never, [&](std::int64_t number, const MemberOutcome& outcome) {
+  while (!alone && with_study.receive(&task, sizeof task)) {
+    StudyAccess::run_unit(study, task.unit, task.from, alone, [&](std::int64_t number, const MemberOutcome& outcome) {
       Report report{number, outcome.status, outcome.t, outcome.message.size(), 0};
       std::vector<double> all;
       for (const auto& column : outcome.columns) all.insert(all.end(), column.begin(), column.end());
       report.numbers = all.size();
-      const bool sent = write_all(results, &report, sizeof report) &&
-                        write_all(results, outcome.message.data(), outcome.message.size()) &&
-                        write_all(results, all.data(), all.size() * sizeof(double));
-      if (!sent) ::_exit(0);  // nobody listens any more
+      if (!with_study.send(&report, sizeof report) ||
+          !with_study.send(outcome.message.data(), outcome.message.size()) ||
+          !with_study.send(all.data(), all.size() * sizeof(double)))
+        alone = true;
     });
   }
-  ::_exit(0);
 }
 
 class Worker {
  public:
-  explicit Worker(const Study& study) {
-    auto [task_out, task_in] = make_pipe();
-    auto [result_out, result_in] = make_pipe();
-    const pid_t parent = ::getpid();
-    child_ = ::fork();
-    if (child_ < 0)
-      throw UsageError(fmt::format("processes of members: none can be started: {}", std::strerror(errno)));
-    if (child_ == 0) {
-#ifdef __linux__
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // elsewhere a worker ends when it reads its next task
-#endif
-      if (::getppid() != parent) ::_exit(0);
-      task_in = PipeEnd();  // the end of the study is the end of the pipe
-      work(study, task_out.get(), result_in.get());
-    }
-    tasks_ = std::move(task_in);
-    results_ = std::move(result_out);
-  }
-  ~Worker() {
-    end();
-  }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  explicit Worker(const Study& study) : process_([&study](const Conversation& c) { work(study, c); }) {}
 
   /// False: it has ended.
   bool begin(Task task) {
     task_ = task;
     busy_ = true;
     last_sign_ = Clock::now();
-    return write_all(tasks_.get(), &task, sizeof task);
+    return process_.conversation().send(&task, sizeof task);
   }
-  bool busy() const {
-    return busy_;
-  }
-  const Task& task() const {
-    return task_;
-  }
-  double silent_for() const {
-    return std::chrono::duration<double>(Clock::now() - last_sign_).count();
-  }
-  int results() const {
-    return results_.get();
-  }
+  bool busy() const { return busy_; }
+  const Task& task() const { return task_; }
+  double silent_for() const { return std::chrono::duration<double>(Clock::now() - last_sign_).count(); }
+  WorkerProcess& process() { return process_; }
 
   /// A member that has ended. False: the worker has.
   bool receive(Report& report, std::string& message, std::vector<double>& numbers, std::int64_t unit_size) {
     constexpr std::uint64_t most = std::uint64_t{1} << 32;
-    if (!read_all(results_.get(), &report, sizeof report) || report.message > most || report.numbers > most)
-      return false;
+    const Conversation& with = process_.conversation();
+    if (!with.receive(&report, sizeof report) || report.message > most || report.numbers > most) return false;
     message.resize(report.message);
     numbers.resize(report.numbers);
-    if (!read_all(results_.get(), message.data(), message.size()) ||
-        !read_all(results_.get(), numbers.data(), numbers.size() * sizeof(double)))
+    if (!with.receive(message.data(), message.size()) || !with.receive(numbers.data(), numbers.size() * sizeof(double)))
       return false;
     last_sign_ = Clock::now();
     task_.from = report.number + 1;
@@ -180,62 +91,11 @@ class Worker {
     return true;
   }
 
-  /// Ends the process if it is still there. How it ended, as waitpid tells it.
-  int end() {
-    if (child_ <= 0) return 0;
-    ::kill(child_, SIGKILL);
-    int status = 0;
-    while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
-    }
-    child_ = 0;
-    return status;
-  }
-  /// The same for a process that has closed its pipe, which may take a moment to end.
-  int wait() {
-    constexpr int tries = 200;
-    int status = 0;
-    for (int k = 0; child_ > 0 && k < tries; ++k) {
-      const pid_t ended = ::waitpid(child_, &status, WNOHANG);
-      if (ended == child_) {
-        child_ = 0;
-        return status;
-      }
-      ::poll(nullptr, 0, 5);
-    }
-    return end();
-  }
-
  private:
-  pid_t child_ = 0;
-  PipeEnd tasks_, results_;
+  WorkerProcess process_;
   Task task_;
   bool busy_ = false;
   Clock::time_point last_sign_;
-};
-
-std::string how_it_ended(int status) {
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    return fmt::format("its process was ended by signal {} ({}{})", signal, ::strsignal(signal),
-                       signal == SIGKILL ? ", as the system does where memory runs out" : "");
-  }
-  return fmt::format("its process ended with code {}", WEXITSTATUS(status));
-}
-
-/// While it lives, a write to a worker that has ended is an error, not a signal.
-class IgnoredPipeSignal {
- public:
-  IgnoredPipeSignal() {
-    struct sigaction ignore = {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &before_);
-  }
-  ~IgnoredPipeSignal() { ::sigaction(SIGPIPE, &before_, nullptr); }
-  IgnoredPipeSignal(const IgnoredPipeSignal&) = delete;
-  IgnoredPipeSignal& operator=(const IgnoredPipeSignal&) = delete;
-
- private:
-  struct sigaction before_ = {};
 };
 
 class BlockInProcesses {
@@ -272,12 +132,12 @@ class BlockInProcesses {
   /// Waits until a worker has something to say, a tenth of a second at most.
   void wait() {
     constexpr int longest = 100;  // ms
-    std::vector<pollfd> ends;
-    for (const auto& worker : workers_) ends.push_back({worker->busy() ? worker->results() : -1, POLLIN, 0});
-    ::poll(ends.data(), ends.size(), longest);
+    std::vector<const WorkerProcess*> asked;
+    for (const auto& worker : workers_) asked.push_back(worker->busy() ? &worker->process() : nullptr);
+    const std::vector<bool> said = wait_for(asked, longest);
     for (std::size_t k = 0; k < workers_.size(); ++k) {
       if (!workers_[k]->busy()) continue;
-      if (ends[k].revents != 0)
+      if (said[k])
         listen(workers_[k]);
       else if (workers_[k]->silent_for() > longest_silence_)
         end_silent(workers_[k]);
@@ -288,7 +148,7 @@ class BlockInProcesses {
     Report report;
     const Task task = worker->task();
     if (!worker->receive(report, message_, numbers_, unit_size_)) {
-      const std::string why = how_it_ended(worker->wait());
+      const std::string why = worker->process().wait();
       if (!lost_.insert(StudyAccess::index(study_, task.unit, task.from)).second)
         return lose_member(worker, task, member_killed, why);
       return replace(worker, {task.unit, task.begin, task.begin});
@@ -299,7 +159,7 @@ class BlockInProcesses {
 
   void end_silent(std::unique_ptr<Worker>& worker) {
     const Task task = worker->task();
-    worker->end();
+    worker->process().end();
     lose_member(worker, task, member_out_of_time,
                 fmt::format("not ended after {} s, nor between two evaluations of its equations: its process was ended",
                             study_.plan().member_seconds));

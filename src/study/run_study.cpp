@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 #include <saltus/base/error.hpp>
 #include <saltus/base/names.hpp>
 #include <saltus/study/run_study.hpp>
@@ -9,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/system/large_block.hpp"
 #include "study/layout.hpp"
 #include "study/shard_lock.hpp"
 #include "study/store.hpp"
@@ -218,7 +218,7 @@ std::vector<double> StudyResult::values(const std::string& name) const {
   const std::size_t array = impl_->place(name);
   std::vector<double> all;
   const double numbers = static_cast<double>(members()) * static_cast<double>(arrays()[array].numbers());
-  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const double memory = memory_of_machine();
   if (numbers * sizeof(double) > memory)
     throw UsageError(fmt::format("'{}' has {:.3g} numbers, which do not fit into the memory; read it block by block",
                                  name, numbers));

@@ -1,16 +1,15 @@
 #include "study/study_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <vector>
+
+#include "base/system/folders.hpp"
 
 namespace saltus {
 
@@ -34,8 +33,9 @@ fs::path real_place(const fs::path& folder) {
 fs::path make_beside(const fs::path& place) {
   for (;;) {
     fs::path temporary = temporary_name(place);
-    if (::mkdir(temporary.c_str(), 0777) == 0) return temporary;
-    if (errno != EEXIST) refuse_folder(place, errno);
+    const int reason = make_folder(temporary);
+    if (reason == 0) return temporary;
+    if (reason != EEXIST) refuse_folder(place, reason);
   }
 }
 
@@ -97,7 +97,7 @@ class NewFolder {
   ~NewFolder() { remove_study(path_); }
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
-  const char* name() const { return path_.c_str(); }
+  const fs::path& path() const { return path_; }
 
  private:
   fs::path path_;
@@ -108,22 +108,25 @@ class NewFolder {
 bool create_folder(const fs::path& folder, const FillFolder& fill) {
   const fs::path place = real_place(folder);
   const NewFolder made(place, fill);
-  if (::rename(made.name(), place.c_str()) == 0) return true;
-  if (errno == ENOTEMPTY || errno == EEXIST) return false;
-  refuse_folder(folder, errno);
+  const int reason = rename_folder(made.path(), place);
+  if (reason == 0) return true;
+  if (reason == ENOTEMPTY || reason == EEXIST) return false;
+  refuse_folder(folder, reason);
 }
 
 void replace_folder(const fs::path& folder, const FillFolder& fill) {
   const fs::path place = real_place(folder);
   const NewFolder made(place, fill);
-  if (::renameat2(AT_FDCWD, made.name(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) return;
-  if (errno != EINVAL && errno != ENOSYS) refuse_folder(folder, errno);
+  int reason = exchange_folders(made.path(), place);
+  if (reason == 0) return;
+  if (reason != EINVAL && reason != ENOSYS) refuse_folder(folder, reason);
   // a kill between the two renames leaves the old study, which `recover_folder` puts back
   const fs::path away = temporary_name(place).string() + old_ending;
-  if (::rename(place.c_str(), away.c_str()) != 0) refuse_folder(folder, errno);
-  if (::rename(made.name(), place.c_str()) != 0) {
-    const int reason = errno;
-    ::rename(away.c_str(), place.c_str());
+  reason = rename_folder(place, away);
+  if (reason != 0) refuse_folder(folder, reason);
+  reason = rename_folder(made.path(), place);
+  if (reason != 0) {
+    rename_folder(away, place);
     refuse_folder(folder, reason);
   }
   remove_study(away);
@@ -134,15 +137,16 @@ void recover_folder(const fs::path& folder) {
   const fs::path place = real_place(folder);
   if (fs::exists(place, ignored)) return;
   for (const auto& entry : folders_beside(place, true))
-    if (::rename(entry.path().c_str(), place.c_str()) == 0) return;  // fails if another process was faster
+    if (rename_folder(entry.path(), place) == 0) return;  // fails if another process was faster
 }
 
 void make_subfolder(const fs::path& folder) {
-  struct stat status {};
-  if (::mkdir(folder.c_str(), 0777) == 0) return;
-  const int reason = errno;
-  if (reason != EEXIST || ::lstat(folder.c_str(), &status) != 0) refuse_folder(folder, reason);
-  if (!S_ISDIR(status.st_mode))
+  const int reason = make_folder(folder);
+  if (reason == 0) return;
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(folder, ignored);
+  if (reason != EEXIST || !fs::exists(status)) refuse_folder(folder, reason);
+  if (!fs::is_directory(status))
     throw UsageError(
         fmt::format("'{}' is a file or a link; a study keeps its numbers in folders of its own", folder.string()));
 }

@@ -3,7 +3,6 @@
 // _ARRAY_DIMENSIONS is what xarray reads. A block is done exactly if its index exists (.blocks/K.json), which is
 // renamed last, after the status of its members, and has the size and the checksum of each of its files.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/error.hpp>
 
@@ -15,6 +14,7 @@
 #include <set>
 
 #include "base/checksum.hpp"
+#include "base/system/folders.hpp"
 #include "study/block_index.hpp"
 #include "study/layout.hpp"
 #include "study/plan_json.hpp"
@@ -65,19 +65,15 @@ std::vector<double> decode(Type type, const std::string& bytes) {
   return numbers;
 }
 
-/// What identifies a folder, whatever its name.
-std::pair<dev_t, ino_t> place_on_disk(const fs::path& folder) {
-  struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino};
-}
-
 constexpr const char* advice = "what was complete is kept: make room and repeat the same command";
 
 class ZarrStore final : public MemberStore {
  public:
   ZarrStore(fs::path folder, const StudyIdentity& identity)
-      : MemberStore(identity), folder_(std::move(folder)), key_(study_key(identity)), disk_(place_on_disk(folder_)) {}
+      : MemberStore(identity),
+        folder_(std::move(folder)),
+        key_(study_key(identity)),
+        disk_(state_of(folder_).place()) {}
 
   /// What the folder has before there are results.
   void fill() const {
@@ -128,7 +124,7 @@ class ZarrStore final : public MemberStore {
   }
 
   void write(const StudyBlock& block, const BlockResult& result) override {
-    if (place_on_disk(folder_) != disk_)
+    if (state_of(folder_).place() != disk_)
       throw UsageError(
           fmt::format("the study in '{}' was discarded or replaced while this process was at work", folder_.string()));
     AtomicFiles files(advice);
@@ -453,7 +449,7 @@ class ZarrStore final : public MemberStore {
 
   fs::path folder_;
   std::string key_;
-  std::pair<dev_t, ino_t> disk_;
+  std::pair<std::uint64_t, std::uint64_t> disk_;  // what identifies the folder, whatever its name
   mutable std::mutex known_mutex_;
   mutable std::set<std::int64_t> known_;  // blocks that are done: a set that only grows while others write
 };

@@ -99,6 +99,12 @@ class CheckLayers(TreeTest):
         self.write("cli/run.cpp", '#include "cli/app.hpp"\n#include "expr/pool.hpp"\n')
         self.assert_violation('cli/run.cpp:2: front ends include public headers only, not "expr/pool.hpp"')
 
+    def test_headers_of_the_operating_system_stay_in_one_folder(self):
+        self.write("src/base/system/clock.cpp", "#include <unistd.h>\n#include <sys/stat.h>\n")
+        self.assertEqual(self.check().returncode, 0)
+        self.write("src/expr/pool.cpp", '#include <cstdio>\n#include <sys/mman.h>\n')
+        self.assert_violation("src/expr/pool.cpp:2: <sys/mman.h> belongs to the operating system: only src/base/system")
+
     def test_a_folder_of_somebodys_machine_is_reported_in_any_text(self):
         folder = "/".join(["", "home", "jo", "models"])  # in pieces: this file must pass the check itself
         self.write("docs/notes.md", f"Start in {folder}.\n")

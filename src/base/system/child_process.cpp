@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 extern char** environ;
@@ -36,6 +37,14 @@ struct Ends {
 
 [[noreturn]] void refuse_start(const std::string& program, int reason) {
   throw UsageError("cannot start " + program + ": " + std::strerror(reason));
+}
+
+/// The words as the system takes them, while these live.
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 /// Reads what is there. False: there is no more.
@@ -80,9 +89,7 @@ ChildOutput run_program(const std::vector<std::string>& words, const std::string
   posix_spawn_file_actions_adddup2(&actions, in.theirs, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.theirs, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.theirs, STDERR_FILENO);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(words);
   pid_t child = 0;
   const int reason = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -98,6 +105,37 @@ ChildOutput run_program(const std::vector<std::string>& words, const std::string
   }
   result.ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return result;
+}
+
+bool program_exists(const std::string& program) {
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  const char* path = std::getenv("PATH");
+  std::string rest = path ? path : "";
+  while (!rest.empty()) {
+    const auto end = rest.find(':');
+    if (::access((rest.substr(0, end) + "/" + program).c_str(), X_OK) == 0) return true;
+    rest = end == std::string::npos ? "" : rest.substr(end + 1);
+  }
+  return false;
+}
+
+void start_program(const std::vector<std::string>& words) {
+  const std::vector<char*> arguments = pointers_to(words);
+  const pid_t child = ::fork();
+  if (child < 0) refuse_start(words.front(), errno);
+  if (child > 0) {
+    int result = 0;
+    ::waitpid(child, &result, 0);  // it only starts the program and ends
+    return;
+  }
+  if (::fork() == 0) {  // only calls that are safe after fork from here on
+    ::setsid();
+    const int nothing = ::open("/dev/null", O_RDWR);
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
+    ::execvp(arguments.front(), arguments.data());
+    ::_exit(127);
+  }
+  ::_exit(0);
 }
 
 }  // namespace saltus

@@ -40,13 +40,13 @@ LaneRow lane_row_avx2(Op op) {
   using elementary::hyperbolic_limit, elementary::inverse_hyperbolic_limit;
   switch (op) {
     case Op::exp:
-      return unary_row<V, between<V, arithmetic::exp<V>, elementary::exp, -exponent_limit, exponent_limit>>();
+      return unary_row<V, between<V, arithmetic::exp<V>, elementary::exp, lowest_exponent, exponent_limit>>();
     case Op::log:
-      return unary_row<V, between<V, arithmetic::log<V>, elementary::log, 1.0 / logarithm_limit, logarithm_limit>>();
+      return unary_row<V, between<V, arithmetic::log<V>, elementary::log, lowest_of_logarithm, logarithm_limit>>();
     case Op::sin:
-      return unary_row<V, between<V, arithmetic::sin<V>, elementary::sin, -angle_limit, angle_limit>>();
+      return unary_row<V, between<V, arithmetic::sin<V>, elementary::sin, lowest_angle, angle_limit>>();
     case Op::cos:
-      return unary_row<V, between<V, arithmetic::cos<V>, elementary::cos, -angle_limit, angle_limit>>();
+      return unary_row<V, between<V, arithmetic::cos<V>, elementary::cos, lowest_angle, angle_limit>>();
     case Op::tan:
       return unary_row<V, Sleef_finz_tand4_u10avx2>();
     case Op::asin:

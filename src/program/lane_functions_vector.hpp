@@ -12,6 +12,11 @@ namespace saltus::lanes {
 template <class V>
 inline constexpr int width = sizeof(V) / sizeof(double);
 
+/// The lower limits of functions. (Templates take limits by reference: not all compilers take numbers, clang 16 does
+/// not.)
+inline constexpr double lowest_exponent = -arithmetic::exponent_limit, lowest_angle = -arithmetic::angle_limit,
+                        lowest_of_logarithm = 1.0 / arithmetic::logarithm_limit;
+
 /// Lane by lane.
 template <class V, Op op>
 V each(V x) {
@@ -27,7 +32,7 @@ V each_pair(V x, V y) {
 }
 
 /// A vector function with a limited range; the lanes beyond are evaluated one by one.
-template <class V, auto function, double (*beyond)(double), double limit>
+template <class V, auto function, double (*beyond)(double), const double& limit>
 V within(V x) {
   V y = function(x);
   for (int k = 0; k < width<V>; ++k)
@@ -38,7 +43,7 @@ V within(V x) {
 
 /// A vector function for arguments between two limits. All lanes are evaluated one by one if an argument is beyond, or
 /// NaN.
-template <class V, auto function, double (*one)(double), double low, double high>
+template <class V, auto function, double (*one)(double), const double& low, const double& high>
 V between(V x) {
   if (arithmetic::Kind<V>::all_hold((x >= low) & (x <= high))) [[likely]]
     return function(x);

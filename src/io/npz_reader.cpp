@@ -121,7 +121,7 @@ class NpzReader {
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   /// The digits from a place on, which becomes that of the last one.
   std::size_t whole_number(std::string_view text, std::size_t& place) const {
-    constexpr std::size_t most = 1'000'000'000'000'000;
+    constexpr std::size_t most = std::min<std::uint64_t>(1'000'000'000'000'000, SIZE_MAX / 16);
     std::size_t value = 0;
     for (;; ++place) {
       value = 10 * value + static_cast<std::size_t>(text[place] - '0');
@@ -174,7 +174,7 @@ class NpzReader {
     const std::string digits = array.type.starts_with("<U") ? array.type.substr(2) : "";
     if (digits.empty() || digits.size() > 6 || !std::ranges::all_of(digits, is_digit))
       fail("'" + name + "' does not hold texts");
-    const std::size_t longest = std::stoull(digits);
+    const auto longest = static_cast<std::size_t>(std::stoull(digits));
     std::vector<std::string> result;
     if (longest == 0) {  // empty texts take no room: their number is that of the columns, at most
       if (array.shape.size() != 1 || array.shape[0] > entries_.size()) fail("'" + name + "' ends early");

@@ -3,7 +3,8 @@
 The pages stay plain Markdown. What a site needs besides comes from here:
 - the navigation is the lists of links in docs/README.md and docs/gallery/README.md;
 - a command that writes a report of the gallery, and a link to such a report, leads to the report in the site;
-- notebooks are pages, with what their cells show if the Python package is there to run them.
+- notebooks are pages, with what their cells show if the Python package is there to run them;
+- the pages of the gallery have links to the page that runs models in the browser (scripts/make_run_page.py).
 """
 
 import importlib.util
@@ -48,6 +49,8 @@ html_additional_pages = {"index": "index.html"}
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+\.md)\)")
 REPORT_COMMAND = re.compile(r"^\./run examples/gallery/\S+\.mo --html (\w+\.html)$")
+RUN_COMMAND = re.compile(r"\./run examples/gallery/(\w+)\.mo")
+RUN_PAGE = "run/index.html"  # scripts/make_site.sh puts it there
 REPORTS = "reports/"  # where scripts/make_site.sh puts them
 NOTEBOOKS = "\n```{toctree}\n:hidden:\n:caption: Notebooks\n:glob:\n\n/examples/notebooks/*\n```\n"
 
@@ -66,7 +69,26 @@ def navigation(page, folder):
     return "".join(directives)
 
 
+def run_here(docname, text, model):
+    """A line that leads to the page that runs the model, as HTML: the page is none of Sphinx's."""
+    link = relative_uri(docname + ".html", RUN_PAGE) + f"#example=gallery/{model}"
+    return f'\n<p class="run-here"><a href="{link}">{text}</a></p>\n\n'
+
+
+def add_links_to_runs(docname, source):
+    if docname == root_doc:
+        head, rest = source[0].split("\n\n", 1)
+        text = "Run a model in this browser: nothing to install, no text leaves the page"
+        source[0] = head + "\n" + run_here(docname, text, "StickSlip") + rest
+    elif docname.startswith("docs/gallery/"):
+        model, begin = RUN_COMMAND.search(source[0]), source[0].find("\n```console")
+        if model and begin >= 0:
+            text = f"Run it here: {model.group(1)} in this browser"
+            source[0] = source[0][:begin] + run_here(docname, text, model.group(1)) + source[0][begin:]
+
+
 def add_navigation(app, docname, source):
+    add_links_to_runs(docname, source)
     if docname == root_doc:
         source[0] += "\n```{toctree}\n:hidden:\n\n/docs/README\n```\n" + navigation("docs/README.md", "")
         source[0] += NOTEBOOKS if has_notebooks else ""

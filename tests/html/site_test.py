@@ -54,6 +54,9 @@ def problem_with_target(pages, file, target):
     goal = (file.parent / path).resolve() if path else file
     if not goal.is_file():
         return "leads nowhere"
+    if anchor.startswith("example="):  # of the page that runs models
+        source = ROOT / "examples" / f"{anchor.removeprefix('example=')}.mo"
+        return None if source.is_file() else "names no example"
     if anchor and goal in pages and unquote(anchor) not in pages[goal].anchors:
         return "has no such heading"
     return None
@@ -97,6 +100,13 @@ def missing_reports(folder, pages):
             yield f"docs/gallery/{source.name} links to no report"
 
 
+def missing_runs(folder, pages):
+    for source in (ROOT / "docs/gallery").glob("*.md"):
+        page = pages[folder / "docs/gallery" / (source.stem + ".html")]
+        if source.name != "README.md" and not any("/run/index.html#example=" in target for target in page.links):
+            yield f"docs/gallery/{source.name} has no link that runs its model"
+
+
 def missing_notebooks(folder, pages, in_ci):
     """Notebooks that are no pages, or show no picture. Without nbsphinx there are none, unless it is asked for."""
     sources = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
@@ -127,6 +137,7 @@ def main():
     pages = {file: Page(file) for file in files if file.parent.name != "reports"}
     found = [f"{file.relative_to(folder)}: {text}" for file in pages for text in problems_of_page(pages, file)]
     found += [*problems_of_styles(folder), *missing_pages(folder, pages), *missing_reports(folder, pages)]
+    found += missing_runs(folder, pages)
     found += missing_notebooks(folder, pages, in_ci)
     if any(str(ROOT) in file.read_text(encoding="utf-8") for file in files):
         found.append("a page names a folder of this machine")

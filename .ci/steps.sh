@@ -42,3 +42,28 @@ finish() {
   fi
   echo "all checks passed"
 }
+
+# sanitized_core MODELS: the reader, the solver and the report under AddressSanitizer and UndefinedBehaviourSanitizer:
+# all examples, damaged texts, and this number of random models. Leaks are looked for at night: not every container lets
+# their search trace the program.
+sanitized_core() {
+  local build=$root/build/sanitized-core folder model code result=0
+  local -x ASAN_OPTIONS=detect_leaks=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1:exitcode=99
+  saltus_configure sanitized-core || return
+  cmake --build "$build" -j "$(saltus_jobs)" --target saltus_run saltus_fuzz_modelica saltus_tests_random || return
+  folder=$(mktemp -d)
+  for model in examples/gallery/*.mo examples/models/*.mo; do
+    code=0
+    "$build/saltus-run" run "$model" --quiet --no-plot --html "$folder/report.html" --json "$folder/run.json" \
+      --csv "$folder/run.csv" || code=$?
+    if ((code > 1)); then  # 1: the run ended early, as some do
+      echo "$model ended with exit code $code"
+      result=1
+    fi
+  done
+  rm -rf "$folder"
+  find "$build/tests" -name saltus_fuzz_modelica -exec {} 3000 1 \; || result=1
+  python3 scripts/random_models.py "$build/tests/random/saltus_tests_random" --models "$1" --jobs "$(saltus_jobs)" ||
+    result=1
+  return "$result"
+}

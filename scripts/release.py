@@ -4,7 +4,7 @@
 Checks that VERSION follows the last one, that the tree is clean and that the changelog has something to say; then
 
 - cuts the changelog: what stood under "Unreleased" stands under "VERSION – DATE", and Unreleased is empty;
-- writes version and date into CMakeLists.txt, CITATION.cff and the pages that show them.
+- writes version and date into CMakeLists.txt, CITATION.cff, the formula for Homebrew and the pages that show them.
 
 It commits nothing: it prints what a person has to do, tag and packages included. --check: only checks.
 """
@@ -87,6 +87,7 @@ def release(root, version, date, only_check):
         change(root / "CITATION.cff", r"^date-released: .*$", f"date-released: {date}")
     else:
         change(root / "CITATION.cff", r"^(version: .*)$", rf"\1\ndate-released: {date}")
+    change(root / "packaging/homebrew/saltus.rb", r'^(  version ")[\d.]+', rf"\g<1>{version}")
     for page in sorted((root / "docs").rglob("*.md")):
         if re.search(SHOWN, page.read_text(encoding="utf-8")):
             change(page, SHOWN, f"made by Saltus {version}")

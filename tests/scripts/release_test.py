@@ -14,6 +14,7 @@ class Release(TreeTest):
         super().setUp()
         self.write("CMakeLists.txt", 'project(saltus VERSION 0.1.0 DESCRIPTION "x")\n')
         self.write("CITATION.cff", "title: Saltus\nversion: 0.1.0\nlicense: x\n")
+        self.write("packaging/homebrew/saltus.rb", 'class Saltus < Formula\n  version "0.1.0"\nend\n')
         self.write("CHANGELOG.md", CHANGELOG)
         self.write("docs/reference/fmi.md", "Ball: FMI 2.0, made by Saltus 0.1.0\n")
         self.git("init", "--quiet")
@@ -43,6 +44,7 @@ class Release(TreeTest):
         self.assertIn("git tag -a v0.2.0", result.stdout)
         self.assertIn("project(saltus VERSION 0.2.0 ", (self.tree / "CMakeLists.txt").read_text())
         self.assertIn("version: 0.2.0\ndate-released: 2026-11-18\n", (self.tree / "CITATION.cff").read_text())
+        self.assertIn('version "0.2.0"', (self.tree / "packaging/homebrew/saltus.rb").read_text())
         self.assertIn("made by Saltus 0.2.0", (self.tree / "docs/reference/fmi.md").read_text())
         self.assertIn("## Unreleased\n\n## 0.2.0 – 2026-11-18\n\n### Added\n\n- A thing.\n\n## 0.1.0",
                       (self.tree / "CHANGELOG.md").read_text())

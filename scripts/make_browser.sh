@@ -86,8 +86,8 @@ elif [[ ${1:-} == --inside ]]; then
   echo "$debian has no emscripten $oldest or newer" >&2
   exit 2
 elif ((EUID == 0)) && [[ -e /etc/debian_version ]]; then
-  exec 9>&-  # the script inside takes the lock
   make_debian
+  exec 9>&-  # the script inside takes the lock
   build_in_debian
 else
   echo "make_browser.sh needs emscripten $oldest or newer in the path; on Debian 12 root can build without" >&2

@@ -7,22 +7,21 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "base/system/file_lock.hpp"
+
 namespace saltus {
 
 /// Held while a shard is at work. A lock that cannot be had is none: then nothing can be said about this shard.
 class ShardLock {
  public:
   ShardLock(const std::filesystem::path& folder, std::int64_t shard, std::int64_t shards);
-  ~ShardLock();
-  ShardLock(const ShardLock&) = delete;
-  ShardLock& operator=(const ShardLock&) = delete;
 
   /// All blocks are done: nothing is left of the lock.
   void remove();
 
  private:
   std::filesystem::path file_;
-  int descriptor_ = -1;
+  FileLock lock_;
 };
 
 /// What the lock says: at_work, ended, or unknown where there is none.

@@ -354,6 +354,11 @@ void SystemJacobian::assemble(std::span<const double> Fx, std::span<const double
   for (std::size_t k = 0; k < source_.size(); ++k) values[k] = source_[k] >= 0 ? Fx[source_[k]] : Fxp[-1 - source_[k]];
 }
 
+void SystemJacobian::assemble(std::span<const Interval> Fx, std::span<const Interval> Fxp,
+                              std::span<Interval> values) const {
+  for (std::size_t k = 0; k < source_.size(); ++k) values[k] = source_[k] >= 0 ? Fx[source_[k]] : Fxp[-1 - source_[k]];
+}
+
 namespace {
 
 // Factors of rows and columns that bring all entries near 1 in the mean of their logarithms (Curtis and Reid, by

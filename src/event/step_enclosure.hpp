@@ -1,4 +1,4 @@
-// StepEnclosure: enclosures of the guards of a system along pieces of the dense output of one step.
+// CourseEnclosure: enclosures of variables along pieces of the dense output of one step; StepEnclosure: of guards.
 #pragma once
 
 #include <saltus/base/interval.hpp>
@@ -10,6 +10,23 @@
 #include <vector>
 
 namespace saltus {
+
+/// Taylor coefficients of variables at all points of a piece, with respect to time.
+class CourseEnclosure {
+ public:
+  /// The step must outlive the use of this object. At most so many coefficients will be asked for.
+  void start(const DensePolynomial& step, int most_rows);
+  /// The times of the piece [low, high] of the step, given in fractions of it; what follows is about this piece.
+  Interval place(double low, double high);
+  /// Coefficients 0 … rows-1 of variable j, in out[0], out[stride], …
+  void enclose(std::size_t j, int rows, Interval* out, std::size_t stride);
+
+ private:
+  const DensePolynomial* step_ = nullptr;
+  double middle_ = 0.0, radius_ = 0.0;
+  std::vector<double> shifted_;
+  std::vector<Interval> powers_;  // of the length of the step
+};
 
 class StepEnclosure {
  public:
@@ -26,14 +43,12 @@ class StepEnclosure {
   std::int64_t calls = 0;  ///< of enclose()
 
  private:
-  void enclose_variable(std::size_t place, std::size_t j, double middle, double radius, int rows);
-
   System* system_ = nullptr;
   const DensePolynomial* step_ = nullptr;
+  CourseEnclosure course_;
   std::size_t guards_ = 0;
   std::span<const int> read_;  // the variables that the guards read; empty: all of them
   std::vector<Interval> x_, g_;
-  std::vector<double> shifted_;
 };
 
 }  // namespace saltus

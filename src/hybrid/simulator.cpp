@@ -198,12 +198,14 @@ void Simulator::Impl::keep_state() {
   if (system->structure().explicit_ode) {
     regularity.stop();
     redundancy.stop();
+    algebraic.begin(*system, nullptr);
     undetermined = false;
   } else {
     Consistency& consistency = instant.consistency();
     const CharacteristicValues* values = consistency.values(*system);
     regularity.begin(*system, values, consistency.reduced(*system), t, x, xp);
     redundancy.begin(*system, values, t, x);
+    algebraic.begin(*system, values ? &values->structure : nullptr);
     undetermined = values && (*values)->u > 0;
     if (undetermined) ending.tell_undetermined(*values);
   }
@@ -280,6 +282,7 @@ void Simulator::Impl::forget_systems() {
       std::all_of(located.guards.begin(), located.guards.end(), at_zero))
     found = false;
   if (found && (denies_start() || steppers.repeat_unstable_step())) return;
+  if (watching && algebraic.needed() && !in_rest && !algebraic_follow(found)) return;
   if (watching && (locator.fineness() > 8.0 || known->guards < std::numeric_limits<double>::infinity()))
     steppers.follow_guards();
   if (!proved && ++result.statistics_.unproved == 1) first_unproved = t;
@@ -426,6 +429,28 @@ bool Simulator::Impl::begins_elsewhere() {
     return false;
   in_rest = false;
   shortened = 0.25 * length;
+  steppers.start_stepper(shortened);
+  return true;
+}
+
+bool Simulator::Impl::algebraic_follow(bool found) {
+  constexpr double part = 0.25;
+  const std::span<const double> rtol = relative_tolerances(), atol = absolute_tolerances();
+  std::vector<double> same(x.size());
+  for (std::size_t j = 0; j < x.size(); ++j)
+    same[j] = Resolution::same_point * (rtol[rtol.size() > 1 ? j : 0] * std::abs(x[j]) + atol[atol.size() > 1 ? j : 0]);
+  const double end = found ? located.t_before : stepper->t();
+  const AlgebraicProof::Outcome outcome = algebraic.check(*system, current(), end, watch, same);
+  if (outcome == AlgebraicProof::Outcome::proved) return true;
+  if (outcome == AlgebraicProof::Outcome::missed && repeat_step(part * std::abs(stepper->t() - t))) return false;
+  proved = located.proved = false;
+  return true;
+}
+
+bool Simulator::Impl::repeat_step(double length) {
+  if (!(length > unresolved_interval())) return false;
+  in_rest = false;
+  shortened = length;
   steppers.start_stepper(shortened);
   return true;
 }

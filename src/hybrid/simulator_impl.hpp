@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "event/algebraic_proof.hpp"
 #include "flight/pilot.hpp"
 #include "hybrid/bounds_watch.hpp"
 #include "hybrid/chatter_watch.hpp"
@@ -61,6 +62,7 @@ struct Simulator::Impl {
 
   Stepper* stepper = nullptr;
   EventLocator locator;
+  AlgebraicProof algebraic;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
   std::string contradiction;  // of nonlinear equations, which ends the run after the step
@@ -221,6 +223,11 @@ struct Simulator::Impl {
   /// A guard leaves at once the side to which its slope has just shown. The step is too long to tell: true, it is tried
   /// again with a quarter of it.
   bool denies_start();
+  /// Whether the equations of algebraic variables show no crossing that the dense output does not have. False: they do,
+  /// and a shorter step is made, which sees it.
+  bool algebraic_follow(bool found);
+  /// Makes the last step once more, with this length. False: that would be too short, and nothing is done.
+  bool repeat_step(double length);
   /// A guard has another sign where the step begins than at the state: true, the difference is noise from now on.
   bool begins_elsewhere();
   /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and

@@ -12,6 +12,7 @@
 
 #include "base/work_limit.hpp"
 #include "model/differentiated_system.hpp"
+#include "model/equation_enclosure.hpp"
 #include "model/recorded_code.hpp"
 #include "model/same_bits.hpp"
 #include "model/undefined_part.hpp"
@@ -52,6 +53,8 @@ struct RecordedSystem::Evaluator {
   std::unique_ptr<Projection> projection;
   std::unique_ptr<LinearGuards> linear_guards;
   std::unique_ptr<GuardEnclosure> guard_enclosure;
+  std::unique_ptr<EquationEnclosure> equation_enclosure;
+  std::vector<Interval> enclosed_Fx, enclosed_Fxp;
   std::vector<std::unique_ptr<StageProgram>> stage_programs;
   struct Differentiated {
     std::shared_ptr<const DifferentiatedCode> code;
@@ -116,6 +119,12 @@ struct RecordedSystem::Evaluator {
   LinearGuards& linear() {
     if (!linear_guards) linear_guards = std::make_unique<LinearGuards>(code->linear_guards());
     return *linear_guards;
+  }
+
+  EquationEnclosure& equations_enclosed() {
+    if (!equation_enclosure)
+      equation_enclosure = std::make_unique<EquationEnclosure>(code->residual_series(), code->jacobian_series());
+    return *equation_enclosure;
   }
 
   StageProgram* stages(const RungeKuttaStages& method) {
@@ -588,6 +597,27 @@ bool RecordedSystem::enclose_guards(Interval t, int order, std::span<const Inter
   Evaluator& e = impl_->use();
   if (!e.guard_enclosure) e.guard_enclosure = std::make_unique<GuardEnclosure>(e.code->guard_enclosure());
   return e.guard_enclosure->enclose(t, order, X, {e.data, e.locks}, which, G);
+}
+
+bool RecordedSystem::enclose_residual(Interval t, int order, std::span<const Interval> X, std::span<const int> which,
+                                      std::span<Interval> F) {
+  if (!impl_->code().common().taylor) return false;
+  Evaluator& e = impl_->use();
+  e.equations_enclosed().residual(t, order, X, e.eq().variables.size(), {e.data, e.locks}, which,
+                                  e.eq().equations.size(), F);
+  return true;
+}
+
+bool RecordedSystem::enclose_jacobian(Interval t, std::span<const Interval> X, std::span<Interval> Fx,
+                                      std::span<Interval> Fxp) {
+  if (!impl_->code().common().taylor) return false;
+  Evaluator& e = impl_->use();
+  e.enclosed_Fx.resize(e.full_x.size());
+  e.enclosed_Fxp.resize(e.full_xp.size());
+  e.equations_enclosed().jacobian(t, X, e.eq().variables.size(), {e.data, e.locks}, e.enclosed_Fx, e.enclosed_Fxp);
+  for (std::size_t k = 0; k < e.current->keep_x.size(); ++k) Fx[k] = e.enclosed_Fx[e.current->keep_x[k]];
+  for (std::size_t k = 0; k < e.current->keep_xp.size(); ++k) Fxp[k] = e.enclosed_Fxp[e.current->keep_xp[k]];
+  return true;
 }
 
 void RecordedSystem::guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) {

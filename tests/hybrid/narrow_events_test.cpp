@@ -5,6 +5,9 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <random>
+
+#include "random_cases.hpp"
 
 namespace saltus {
 namespace {
@@ -61,6 +64,76 @@ TEST(NarrowEvents, PulsesOfAlgebraicVariablesAreFound) {
       EXPECT_EQ(run.statistics().unproved, 0);
     }
   }
+}
+
+// z rises only where x is near a place that no step looks at: its polynomial does not show it, its equation does. The
+// guard may read z, a variable that follows from it, or the derivative of a third one.
+class HiddenPulse {
+ public:
+  explicit HiddenPulse(int seed) : random_(static_cast<unsigned>(seed)) {
+    place = between(0.15, 0.85);
+    width = std::pow(10.0, between(-5.0, -2.0));
+    level = between(0.2, 0.7);
+    shape = static_cast<int>(random_() % 4);
+    tolerance = std::pow(10.0, between(-8.0, -5.0));
+    constexpr Method implicit[] = {Method::automatic, Method::rodas5p, Method::radau, Method::bdf, Method::taylor};
+    method = implicit[random_() % 5];
+    unit = std::pow(10.0, between(-4.0, 4.0));
+  }
+
+  Model model() const {
+    Model m("hidden");
+    const Expr x = m.variable("x", 1.0), z = m.variable("z", 0.0, {.nominal = unit});
+    const Expr far = (x - place) / width, pulse = exp(-far * far), own = z / unit;
+    m.equation(der(x) == -x);
+    Expr seen = own;
+    if (shape == 0) m.equation(own + 0.1 * own * own * own == pulse);
+    if (shape == 1) m.equation(own + 0.3 * sin(own) == pulse);
+    if (shape >= 2) {  // two that need each other
+      const Expr y = m.variable("y", 0.0);
+      m.equation(own + 0.2 * y == pulse);
+      m.equation(y + 0.1 * y * y * y == own);
+      if (shape == 3) seen = y;
+    }
+    m.when(seen > level).record();
+    return m;
+  }
+  /// What the pulse is where the guard is zero.
+  double threshold() const {
+    if (shape == 0) return level + 0.1 * level * level * level;
+    if (shape == 1) return level + 0.3 * std::sin(level);
+    const auto own_of = [](double y) { return y + 0.1 * y * y * y; };
+    double low = 0.0, high = level;  // y, where own is the level
+    for (int k = 0; k < 100; ++k) (own_of(0.5 * (low + high)) < level ? low : high) = 0.5 * (low + high);
+    return shape == 2 ? level + 0.2 * low : own_of(level) + 0.2 * level;
+  }
+
+  double place, width, level, tolerance, unit;
+  int shape;
+  Method method;
+
+ private:
+  double between(double low, double high) { return std::uniform_real_distribution<double>(low, high)(random_); }
+
+  std::mt19937 random_;
+};
+
+TEST(NarrowEvents, PulsesThatNoPolynomialShowsAreFound) {
+  const int first = random_seed(), cases = random_cases(40);
+  for (int seed = first; seed < first + cases; ++seed) {
+    const HiddenPulse pulse(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", shape " + std::to_string(pulse.shape) + ", width " +
+                 std::to_string(pulse.width));
+    const Trajectory run = simulate(pulse.model(), options(pulse.method, 3.0, pulse.tolerance));
+    ASSERT_TRUE(run.status().ok()) << run.status().message;
+    ASSERT_LT(pulse.threshold(), 1.0);
+    const double away = pulse.width * std::sqrt(-std::log(pulse.threshold()));
+    ASSERT_EQ(run.events().size(), 2u) << run.status().message;
+    const double error = 100.0 * pulse.tolerance;
+    EXPECT_NEAR(run.events()[0].t, -std::log(pulse.place + away), error / pulse.place);
+    EXPECT_NEAR(run.events()[1].t, -std::log(pulse.place - away), error / pulse.place);
+  }
+  record_models(cases);
 }
 
 TEST(NarrowEvents, TheStatusSaysWhereNothingIsProved) {

@@ -63,6 +63,8 @@ class SystemJacobian {
   const SparsePattern& pattern() const { return pattern_; }
   /// Picks its values out of those of F_x and F_x' (in the order of the patterns of the structure).
   void assemble(std::span<const double> Fx, std::span<const double> Fxp, std::span<double> values) const;
+  /// The same with enclosures of them.
+  void assemble(std::span<const Interval> Fx, std::span<const Interval> Fxp, std::span<Interval> values) const;
 
  private:
   SparsePattern pattern_;

@@ -191,6 +191,17 @@ class System {
                               std::span<const int> /*which*/, std::span<Interval> /*G*/) {
     return false;
   }
+  /// The same for the equations: F_[0] … F_[order], m values each, of those in `which`. X encloses all variables.
+  virtual bool enclose_residual(Interval /*t*/, int /*order*/, std::span<const Interval> /*X*/,
+                                std::span<const int> /*which*/, std::span<Interval> /*F*/) {
+    return false;
+  }
+  /// Enclosures of F_x and F_x' at the places of the two patterns, over a box: X encloses x, then x'. Default: as for
+  /// foreign code.
+  virtual bool enclose_jacobian(Interval /*t*/, std::span<const Interval> /*X*/, std::span<Interval> /*Fx*/,
+                                std::span<Interval> /*Fxp*/) {
+    return false;
+  }
   /// Those of the guards that are known to be linear, with their coefficients in the mode as it is now; they must be what guards() evaluates,
   /// up to rounding. Event location needs no evaluations for them. Valid until the mode changes. Default: none.
   virtual std::span<const LinearGuard> linear_guards() { return {}; }

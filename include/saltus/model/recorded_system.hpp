@@ -104,6 +104,10 @@ class RecordedSystem final : public System {
   bool project(double t, std::span<double> x) override;
   void guards(double t, std::span<const double> x, std::span<const double> xp, std::span<double> g) override;
   void guards_taylor(double t, int order, std::span<const double> X, std::span<double> G) override;
+  bool enclose_residual(Interval t, int order, std::span<const Interval> X, std::span<const int> which,
+                        std::span<Interval> F) override;
+  bool enclose_jacobian(Interval t, std::span<const Interval> X, std::span<Interval> Fx,
+                        std::span<Interval> Fxp) override;
   bool enclose_guards(Interval t, int order, std::span<const Interval> X, std::span<const int> which,
                       std::span<Interval> G) override;
   std::span<const LinearGuard> linear_guards() override;

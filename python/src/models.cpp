@@ -36,11 +36,9 @@ Scaling scaling_named(const std::string& word) {
   throw UsageError("scaling is \"automatic\", \"nominal\" or \"off\", not \"" + word + "\"");
 }
 
-SurfaceRule surface_rule(const std::string& name) {
-  if (name == "filippov") return SurfaceRule::filippov;
-  if (name == "crossing") return SurfaceRule::crossing;
-  if (name == "stop") return SurfaceRule::stop;
-  throw UsageError("the rule of a surface is \"filippov\", \"crossing\" or \"stop\", not \"" + name + "\"");
+SurfaceRule rule_named(const std::string& name) {
+  if (const auto rule = surface_rule(name)) return *rule;
+  throw UsageError("the rule of a surface is \"filippov\", \"stay\", \"crossing\" or \"stop\", not \"" + name + "\"");
 }
 
 std::vector<std::string> names_of_variables(const Model& model) {
@@ -153,10 +151,16 @@ void add_model(py::module_& m) {
           py::arg("discrete"), py::arg("value"))
       .def(
           "surface",
-          [](Model& s, const BoolExpr& relation, const std::string& rule) { s.surface(relation, surface_rule(rule)); },
+          [](Model& s, const BoolExpr& relation, const std::string& rule) { s.surface(relation, rule_named(rule)); },
           py::arg("relation"), py::arg("rule"),
           "What happens where both sides of the surface of a relation push towards it: \"filippov\" (it slides, the "
-          "default), \"crossing\" (the run ends if it cannot cross) or \"stop\" (the run ends).")
+          "default), \"stay\" (it slides, and stays where both sides push away), \"crossing\" (the run ends if it "
+          "cannot cross) or \"stop\" (the run ends).")
+      .def(
+          "guard_nominal",
+          [](Model& s, const BoolExpr& relation, double nominal) { s.guard_nominal(relation, nominal); },
+          py::arg("relation"), py::arg("nominal"),
+          "Errors of the guard of a relation count in steps: more than rtol |g| + atol nominal is too much.")
       .def("stabilise_sliding", &Model::stabilise_sliding, py::arg("strength"),
            "Slides by a field that pulls towards the surface, instead of moving the state back onto it.")
       .def(

@@ -34,6 +34,25 @@ std::string value_text(const VariableDetails& variable, double value, int digits
   return fmt::format("{:.{}g}", value, digits);
 }
 
+namespace {
+constexpr std::pair<SurfaceRule, std::string_view> names_of_rules[] = {{SurfaceRule::filippov, "filippov"},
+                                                                       {SurfaceRule::stay, "stay"},
+                                                                       {SurfaceRule::crossing, "crossing"},
+                                                                       {SurfaceRule::stop, "stop"}};
+}  // namespace
+
+std::string_view name_of(SurfaceRule rule) {
+  for (const auto& [known, name] : names_of_rules)
+    if (known == rule) return name;
+  return "";
+}
+
+std::optional<SurfaceRule> surface_rule(std::string_view name) {
+  for (const auto& [rule, known] : names_of_rules)
+    if (known == name) return rule;
+  return std::nullopt;
+}
+
 void HybridSystem::positions(const Mode& mode, std::vector<Position>& positions) const {
   positions.resize(guards().size());
   for (std::size_t k = 0; k < positions.size(); ++k)

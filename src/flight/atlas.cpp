@@ -47,7 +47,9 @@ void persist_mode(StateArchive& archive, Mode& mode) {
 
 Atlas::Atlas(const CompiledModel& model) {
   const Mode mode = model.initial_mode();
-  possible_ = model.acts_alike(mode, mode) && model.inputs().empty();
+  const auto controlled = [](const GuardInfo& guard) { return guard.nominal > 0.0; };
+  possible_ =
+      model.acts_alike(mode, mode) && model.inputs().empty() && std::ranges::none_of(model.guards(), controlled);
   const auto decides = [&](std::vector<double> Mode::*list, std::size_t k) {
     Mode other = mode;
     (other.*list)[k] += 1.0;

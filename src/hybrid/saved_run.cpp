@@ -159,7 +159,7 @@ std::uint64_t identify_options(const SimulateOptions& options, int direction) {
 void Simulator::Impl::SavedRun::persist_events(StateArchive& archive) {
   archive(run.near_events, run.first_step, run.rejected_before, run.shortened, run.steps_made, run.last_event,
           run.last_interval, run.close_events, run.in_rest, run.zeno, run.small_resets, run.switchings, run.chatter,
-          run.instant.doubt().force_noise);
+          run.instant.doubt().force_noise, run.guard_errors);
   persist(archive, run.rest);
   const auto resized = [&](auto& list) { resize_as_saved(archive, list); };
   resized(run.watch);

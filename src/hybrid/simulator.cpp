@@ -33,6 +33,7 @@ Simulator::Impl::Impl(std::shared_ptr<HybridSystem> h, SimulateOptions o, const 
       t(options.start),
       pause(options.stop),
       asked(options.start),
+      guard_errors(hybrid->guards(), options.rtol, options.atol),
       equations(options, hybrid->variables()),
       bounds(hybrid->observed(), *std::ranges::max_element(relative_tolerances()), options.atol),
       chatter(std::abs(options.stop - options.start)) {
@@ -227,6 +228,8 @@ void Simulator::Impl::begin_segment() {
   double limit = stepped_beyond_events ? (reached(options.stop, pause) ? pause : options.stop) : next_stop();
   if (reached(limit, t + direction * known->guards)) limit = t + direction * known->guards;
   if (shortened > 0.0 && reached(limit, t + direction * shortened)) limit = t + direction * shortened;
+  if (guard_errors.any() && reached(limit, t + direction * guard_errors.longest()))
+    limit = t + direction * guard_errors.longest();
   const double begin = stepper->t(), wanted = stepper->next_step();
   const std::int64_t rejected = stepper->statistics().rejected;
   if (limit == options.stop && wanted == 0.0) saved.note_first_step();
@@ -270,6 +273,7 @@ void Simulator::Impl::forget_systems() {
   }
   if (!in_rest && !advance()) return;
   if (!in_rest && stepped_beyond_events) return locals.take_step();
+  if (guard_errors.any() && watching && !in_rest && !guards_are_accurate()) return;
   bool found = watching && locator.earliest(*system, current(), watch, located, system->linear_guards());
   if (found && located.at_start && begins_elsewhere())
     found = locator.earliest(*system, current(), watch, located, system->linear_guards());
@@ -453,6 +457,11 @@ bool Simulator::Impl::repeat_step(double length) {
   shortened = length;
   steppers.start_stepper(shortened);
   return true;
+}
+
+bool Simulator::Impl::guards_are_accurate() {
+  return guard_errors.accept(*system, watch, *stepper, t, x, xp, relative_tolerances(), absolute_tolerances()) ||
+         !repeat_step(guard_errors.longest());
 }
 
 void Simulator::Impl::regain_mode() {

@@ -25,6 +25,7 @@
 #include "hybrid/chatter_watch.hpp"
 #include "hybrid/equation_watch.hpp"
 #include "hybrid/event_log.hpp"
+#include "hybrid/guard_errors.hpp"
 #include "hybrid/instant/known_edges.hpp"
 #include "hybrid/kept_memory.hpp"
 #include "hybrid/method_choice.hpp"
@@ -63,6 +64,7 @@ struct Simulator::Impl {
   Stepper* stepper = nullptr;
   EventLocator locator;
   AlgebraicProof algebraic;
+  GuardErrors guard_errors;
   RegularityWatch regularity;
   RedundancyWatch redundancy;
   std::string contradiction;  // of nonlinear equations, which ends the run after the step
@@ -228,6 +230,8 @@ struct Simulator::Impl {
   bool algebraic_follow(bool found);
   /// Makes the last step once more, with this length. False: that would be too short, and nothing is done.
   bool repeat_step(double length);
+  /// Whether guards with nominal values are as accurate as they should be; otherwise a shorter step is made.
+  bool guards_are_accurate();
   /// A guard has another sign where the step begins than at the state: true, the difference is noise from now on.
   bool begins_elsewhere();
   /// Guards that move by many tolerances between their events switch as the model means it, however often: true, and

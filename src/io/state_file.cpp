@@ -15,7 +15,7 @@ namespace saltus {
 
 namespace {
 
-constexpr int current_version = 4;
+constexpr int current_version = 5;
 constexpr const char* format_name = "saltus state";
 
 std::string as_written(const nlohmann::ordered_json& json) {

@@ -220,6 +220,13 @@ void Model::surface(const BoolExpr& relation, SurfaceRule rule, const SourceLoca
   data_->surfaces.push_back({relation, rule, where});
 }
 
+void Model::guard_nominal(const BoolExpr& relation, double nominal, const SourceLocation& where) {
+  check_graph(*data_, relation.expr(), "guard_nominal");
+  if (!(nominal > 0.0) || !std::isfinite(nominal))
+    throw ModelError(where, "guard_nominal: the nominal value must be a positive number");
+  data_->surfaces.push_back({relation, SurfaceRule::filippov, where, nominal});
+}
+
 void Model::stabilise_sliding(double strength) {
   if (!(strength > 0.0) || !std::isfinite(strength)) throw ModelError("stabilise_sliding: the strength must be a positive number");
   data_->stabilisation = strength;

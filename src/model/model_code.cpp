@@ -265,7 +265,9 @@ const CompiledModel::Code::Identity& CompiledModel::Code::identity() const {
 }
 
 bool CompiledModel::Code::may_have_parts() const {
-  const auto special = [](const GuardInfo& g) { return g.record_touch || g.rule != SurfaceRule::filippov; };
+  const auto special = [](const GuardInfo& g) {
+    return g.record_touch || g.rule != SurfaceRule::filippov || g.nominal > 0.0;
+  };
   return systems.size() == 1 && logic_setup.transitions.empty() && inputs.empty() && !stands_still && !stabilised &&
          systems.front()->right_hand_sides().size() == variables.size() && std::ranges::none_of(guards.info(), special);
 }

@@ -279,7 +279,10 @@ void ModelGuards::set_rules(const ModelData& model, Rewrite& continuous) {
         if (!guards_[k].function.same(switching_function(lock)) &&
             std::none_of(guards_[k].locks.begin(), guards_[k].locks.end(), is_lock))
           continue;
-        info_[k].rule = surface.rule;
+        if (surface.nominal > 0.0)
+          info_[k].nominal = surface.nominal;
+        else
+          info_[k].rule = surface.rule;
         found = true;
       }
     if (!found)

@@ -467,14 +467,17 @@ std::string Writer::annotation(const Expr& lhs, const Expr& rhs) {
   std::vector<NodeId> roots;
   for (const Expr& side : {lhs, rhs})
     if (side.graph()) roots.push_back(side.id());
-  const char* rule = nullptr;
+  std::string rule, nominal;
   for (const NodeId id : graph_.reachable(roots))
-    for (const auto& surface : m_.surfaces)
-      if (surface.relation.expr().graph() && surface.relation.expr().id() == id)
-        rule = surface.rule == SurfaceRule::stop       ? "stop"
-               : surface.rule == SurfaceRule::crossing ? "crossing"
-                                                       : nullptr;
-  return rule ? " annotation(__saltus_surface = \"" + std::string(rule) + "\")" : "";
+    for (const auto& surface : m_.surfaces) {
+      if (!surface.relation.expr().graph() || surface.relation.expr().id() != id) continue;
+      if (surface.nominal > 0.0)
+        nominal = "__saltus_nominal = " + number_text(surface.nominal);
+      else if (const std::string_view name = name_of(surface.rule); surface.rule != SurfaceRule::filippov)
+        rule = "__saltus_surface = \"" + std::string(name) + "\"";
+    }
+  if (rule.empty() && nominal.empty()) return "";
+  return " annotation(" + rule + (rule.empty() || nominal.empty() ? "" : ", ") + nominal + ")";
 }
 
 void Writer::equations(const std::vector<ModelData::NamedEquation>& list, bool with_surfaces) {

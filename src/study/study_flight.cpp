@@ -82,7 +82,7 @@ bool StudyFlight::scout(int lanes) {
   const StudyPlan& plan = study_.plan();
   atlas_ = std::make_unique<Atlas>(study_.model());
   if (!atlas_->possible()) {
-    why_.emplace_back("events of the model are not decided by its modes alone");
+    why_.emplace_back("the model has inputs, guards with nominal values, or events that its modes alone do not decide");
     return false;
   }
   const std::int64_t scouts = std::min(most_scouts, study_.members() / 8);

@@ -1,6 +1,7 @@
 // Vendor annotations of Saltus.
 #include <gtest/gtest.h>
 #include <saltus/model/compiled_model.hpp>
+#include <saltus/model/text.hpp>
 
 #include "modelica/load_helpers.hpp"
 
@@ -82,7 +83,7 @@ equation
   der(x) = if x > 0 then -1 else 1 annotation(__saltus_surface = "filipov");
 end M;
 )"),
-            R"(a.mo:4:66: error: '__saltus_surface' is one of "filippov", "crossing" and "stop"
+            R"(a.mo:4:66: error: '__saltus_surface' is one of "filippov", "stay", "crossing" and "stop"
     der(x) = if x > 0 then -1 else 1 annotation(__saltus_surface = "filipov");
                                                                    ^~~~~~~~~
 hint: did you mean 'filippov'?
@@ -101,6 +102,36 @@ TEST(SurfaceAnnotation, WithoutARelationIsPointedOut) {
       load_text("model M\n  Real x;\nequation\n  der(x) = 1 annotation(__saltus_surface = \"stop\");\nend M;\n");
   ASSERT_EQ(m.notes.size(), 1U);
   EXPECT_EQ(m.notes[0].severity, Severity::warning);
+}
+
+TEST(SurfaceAnnotation, StaysOnASurfaceThatPushesAway) {
+  const char* text = R"(model M
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = if x > 0 then 1 else -1 annotation(__saltus_surface = "stay", __saltus_nominal = 1e-3);
+end M;
+)";
+  const ModelicaModel loaded = load_text(text);
+  const CompiledModel compiled(loaded.model);
+  ASSERT_EQ(compiled.guards().size(), 1u);
+  EXPECT_EQ(compiled.guards()[0].rule, SurfaceRule::stay);
+  EXPECT_EQ(compiled.guards()[0].nominal, 1e-3);
+  EXPECT_EQ(simulate(loaded.model, {.stop = 1.0}).final()[0], 0.0);
+  // as text, and back
+  const CompiledModel again(load_text(base_modelica(loaded.model)).model);
+  ASSERT_EQ(again.guards().size(), 1u);
+  EXPECT_EQ(again.guards()[0].rule, SurfaceRule::stay);
+  EXPECT_EQ(again.guards()[0].nominal, 1e-3);
+}
+
+TEST(SurfaceAnnotation, ANominalValueIsAPositiveNumber) {
+  for (const char* value : {"0", "-1", "\"big\"", "x"})
+    EXPECT_NE(load_errors("model M\n  Real x;\nequation\n  der(x) = if x > 0 then -1 else 1 "
+                          "annotation(__saltus_nominal = " +
+                          std::string(value) + ");\nend M;\n")
+                  .find("'__saltus_nominal' is a positive number"),
+              std::string::npos)
+        << value;
 }
 
 }  // namespace

@@ -91,9 +91,15 @@ constexpr bool on_surface(Position position) { return position == Position::slid
 /// What happens where both sides of a surface push towards it.
 enum class SurfaceRule {
   filippov,  ///< the solution slides along it
+  stay,      ///< the same; where both sides push away, a solution that is on it stays there, too (unstable sliding)
   crossing,  ///< it is crossed or not reached; where neither is possible the run ends
   stop,      ///< the run ends
 };
+
+/// "filippov", "stay", "crossing", "stop".
+std::string_view name_of(SurfaceRule rule);
+/// The rule with this name; nothing for other words.
+std::optional<SurfaceRule> surface_rule(std::string_view name);
 
 /// A switching function. Guards are numbered for the whole family; System::guards gives all of them in this order.
 struct GuardInfo {
@@ -102,6 +108,8 @@ struct GuardInfo {
   bool time_only = false;   ///< known in advance: next_time_event says when
   bool of_input = false;    ///< an input changes here: an event only where values or other guards change, too
   SurfaceRule rule = SurfaceRule::filippov;
+  /// > 0: errors of its value count in steps, more than rtol |g| + atol nominal is too much.
+  double nominal = 0.0;
   bool record_touch = false;  ///< zeros that touch without crossing are wanted as events
   bool slides = true;         ///< the field may differ on its sides, and the solution can be kept on its surface
   /// The side whose truth the relation has at zero: x >= 0 is true there (+1), x > 0 is not (-1). It is taken where the

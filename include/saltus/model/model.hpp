@@ -206,6 +206,10 @@ class Model {
   /// What happens where both sides of the surface of a relation push towards it. The default is to slide.
   void surface(const BoolExpr& relation, SurfaceRule rule, const SourceLocation& where = {});
 
+  /// Errors of a guard count in steps as those of a variable do: more than rtol |a - b| + atol nominal is too much, for the
+  /// relation a > b. Without it a guard is as accurate as what it is made of, and a factor on it changes no step.
+  void guard_nominal(const BoolExpr& relation, double nominal, const SourceLocation& where = {});
+
   /// For comparison with other programs: instead of moving the state back onto the surfaces on which it slides, adds the field
   /// -strength * g * gradient(g) of each of them (Piiroinen and Kuznetsov 2008, equation (50)). It keeps g near zero, not at it, and a
   /// large strength makes the mode stiff. Sliding modes with constraints are not concerned.
@@ -333,6 +337,7 @@ struct ModelData {
     BoolExpr relation;
     SurfaceRule rule;
     SourceLocation where;
+    double nominal = 0.0;  // > 0: of the guard; `rule` does not count then
   };
 
   /// Where a name is declared: index into variables, parameters or discretes.

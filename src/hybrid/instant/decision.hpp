@@ -42,6 +42,7 @@ class Decision {
   bool note_other_motions(double t, bool transversal, const Trial& trial);
   /// The same for the motion with which the solution leaves the instant. Where a guard rests within rounding errors,
   /// the trial becomes the mode that keeps it at zero.
+  int stays(const Mode& mode) const;
   bool check_uniqueness(const Point& from, double t, bool transversal, Trial& trial);
 
   const Failure& failure() const { return failure_; }

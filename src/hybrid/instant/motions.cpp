@@ -51,7 +51,8 @@ bool Decision::choose_regime(const Point& from, double t, Trial& trial) {
 /// Of several ways to go on one that does not rest, with fewest sliding surfaces: where a solution can leave, it does.
 /// False: the run is to end.
 bool Decision::take_regime(std::span<Regime> feasible, double t, Trial& trial) {
-  Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [](const Regime& a, const Regime& b) {
+  Regime& chosen = *std::min_element(feasible.begin(), feasible.end(), [&](const Regime& a, const Regime& b) {
+    if (const int more = stays(a.point.mode) - stays(b.point.mode); more != 0) return more > 0;
     return a.rests != b.rests ? b.rests : a.point.mode.sliding.size() < b.point.mode.sliding.size();
   });
   if (feasible.size() > 1 && !note_alternatives(t, feasible.size(), chosen.point.mode)) return false;
@@ -63,6 +64,12 @@ bool Decision::take_regime(std::span<Regime> feasible, double t, Trial& trial) {
   }
   trial.point.mode = std::move(chosen.point.mode);
   return true;
+}
+
+/// On how many surfaces that are not left the mode slides.
+int Decision::stays(const Mode& mode) const {
+  return static_cast<int>(std::ranges::count_if(
+      mode.sliding, [&](int k) { return hybrid_.guards()[static_cast<std::size_t>(k)].rule == SurfaceRule::stay; }));
 }
 
 /// Surfaces on which the solution cannot slide by themselves, but where they meet: x and v of x'' = -3 sign(x) -
@@ -147,7 +154,8 @@ bool Decision::note_other_motions(double t, bool transversal, const Trial& trial
 bool Decision::check_uniqueness(const Point& from, double t, bool transversal, Trial& trial) {
   std::vector<Regime> feasible = all_motions(t, transversal, trial);
   if (feasible.empty()) return true;
-  Regime* const kept = kept_at_rest(feasible, trial);
+  const auto most = std::ranges::max_element(feasible, {}, [&](const Regime& r) { return stays(r.point.mode); });
+  Regime* const kept = stays(most->point.mode) > 0 ? &*most : kept_at_rest(feasible, trial);
   if (!kept) return count_motions(t, feasible, trial);
   trial.point.mode = std::move(kept->point.mode);
   return trials_.test(from, {.t = t}, trial) || fail(trial.failure.code, trial.failure.message, trial.failure.culprits);

@@ -1,9 +1,7 @@
-// Vendor annotations. __saltus_surface = "filippov", "crossing" or "stop" on an equation or a declaration says what
-// happens where both sides of a surface in it push towards it. Annotations of others are ignored; one of ours that does
-// not exist is an error, since its author relies on it.
+// Vendor annotations on an equation or a declaration. __saltus_surface = "filippov", "stay", "crossing" or "stop" says
+// what happens on the surfaces in it; __saltus_nominal = 1e-3 makes errors of their guards count. Annotations of others
+// are ignored; one of ours that does not exist is an error, since its author relies on it.
 #include <saltus/expr/derivative.hpp>
-
-#include <array>
 
 #include "modelica/flatten/flattener.hpp"
 
@@ -11,9 +9,7 @@ namespace saltus::modelica {
 
 namespace {
 
-constexpr std::string_view prefix = "__saltus_", surface_name = "__saltus_surface";
-constexpr std::array<std::pair<std::string_view, SurfaceRule>, 3> rules{
-    {{"filippov", SurfaceRule::filippov}, {"crossing", SurfaceRule::crossing}, {"stop", SurfaceRule::stop}}};
+constexpr std::string_view prefix = "__saltus_", surface_name = "__saltus_surface", nominal_name = "__saltus_nominal";
 
 bool varies(const Expr& function) {
   for (const SymbolKind kind : {SymbolKind::time, SymbolKind::variable, SymbolKind::derivative})
@@ -24,37 +20,51 @@ bool varies(const Expr& function) {
 SurfaceRule rule_of(const ModificationArgument& argument) {
   const ExprPtr value = argument.modification ? argument.modification->value : nullptr;
   const auto* text = value ? value->as<StringLiteral>() : nullptr;
-  std::vector<std::string> names;
-  for (const auto& [name, rule] : rules) {
-    if (text && text->value == name) return rule;
-    names.emplace_back(name);
-  }
+  if (text)
+    if (const auto rule = surface_rule(text->value)) return *rule;
   throw Fault{value ? value->where : argument.where,
-              "'__saltus_surface' is one of \"filippov\", \"crossing\" and \"stop\"",
-              text ? did_you_mean(text->value, names) : ""};
+              "'__saltus_surface' is one of \"filippov\", \"stay\", \"crossing\" and \"stop\"",
+              text ? did_you_mean(text->value, {"filippov", "stay", "crossing", "stop"}) : ""};
+}
+
+double nominal_of(const ModificationArgument& argument) {
+  const ExprPtr value = argument.modification ? argument.modification->value : nullptr;
+  double number = 0.0;
+  if (const auto* real = value ? value->as<RealLiteral>() : nullptr) number = real->value;
+  if (const auto* integer = value ? value->as<IntegerLiteral>() : nullptr) number = static_cast<double>(integer->value);
+  if (number > 0.0) return number;
+  throw Fault{value ? value->where : argument.where, "'__saltus_nominal' is a positive number, as in 1e-3"};
 }
 
 }  // namespace
 
-const ModificationArgument* Flattener::surface_annotation(const Modification* annotation) {
-  if (!annotation) return nullptr;
-  const ModificationArgument* found = nullptr;
+std::vector<const ModificationArgument*> Flattener::own_annotations(const Modification* annotation) {
+  std::vector<const ModificationArgument*> found;
+  if (!annotation) return found;
   for (const ModificationArgument& argument : annotation->arguments) {
     if (!argument.is_plain() || argument.name.parts.empty()) continue;
     const std::string_view name = argument.name.parts.front().text;
     if (!name.starts_with(prefix)) continue;
-    if (name != surface_name || argument.name.parts.size() > 1)
+    if ((name != surface_name && name != nominal_name) || argument.name.parts.size() > 1)
       throw Fault{argument.where, "there is no annotation '" + std::string(name) + "'",
-                  did_you_mean(name, std::vector<std::string>{std::string(surface_name)})};
-    found = &argument;
+                  did_you_mean(name, std::vector<std::string>{std::string(surface_name), std::string(nominal_name)})};
+    found.push_back(&argument);
   }
   return found;
 }
 
 void Flattener::apply_annotation(const Modification* annotation, std::span<const FlatEquation> equations) {
-  const ModificationArgument* argument = surface_annotation(annotation);
-  if (!argument) return;
-  const SurfaceRule rule = rule_of(*argument);
+  for (const ModificationArgument* argument : own_annotations(annotation)) apply_annotation(*argument, equations);
+}
+
+void Flattener::apply_annotation(const ModificationArgument& argument, std::span<const FlatEquation> equations) {
+  const std::string name(argument.name.parts.front().text);
+  FlatSurface wanted;
+  wanted.where = argument.where;
+  if (name == surface_name)
+    wanted.rule = rule_of(argument);
+  else
+    wanted.nominal = nominal_of(argument);
   std::vector<Expr> sides;
   for (const FlatEquation& e : equations) {
     sides.push_back(e.lhs.scalar());
@@ -65,17 +75,23 @@ void Flattener::apply_annotation(const Modification* annotation, std::span<const
     const Op op = lock.graph()->node(lock.id()).op;
     if ((op != Op::positive && op != Op::nonnegative) || !varies(lock)) continue;
     any = true;
-    const auto [place, fresh] = surfaces_.emplace(lock.id(), FlatSurface{lock, rule, argument->where});
-    if (!fresh && place->second.rule != rule)
-      throw Fault{argument->where, "the relation in this equation has another '__saltus_surface' elsewhere",
+    wanted.relation = lock;
+    const auto [place, fresh] = surfaces_.emplace(std::pair(lock.id(), wanted.nominal > 0.0), wanted);
+    if (!fresh && (place->second.rule != wanted.rule || place->second.nominal != wanted.nominal))
+      throw Fault{argument.where, "the relation in this equation has another '" + name + "' elsewhere",
                   "give all of its equations the same one"};
   }
-  if (!any) warn(argument->where, "'__saltus_surface' does nothing here: no relation between variables occurs");
+  if (!any) warn(argument.where, "'" + name + "' does nothing here: no relation between variables occurs");
 }
 
 void Flattener::emit_surfaces() {
-  for (const auto& [id, surface] : surfaces_)
-    model_->surface(BoolExpr(surface.relation), surface.rule, locate(surface.where));
+  for (const auto& [key, surface] : surfaces_) {
+    const BoolExpr relation(surface.relation);
+    if (surface.nominal > 0.0)
+      model_->guard_nominal(relation, surface.nominal, locate(surface.where));
+    else
+      model_->surface(relation, surface.rule, locate(surface.where));
+  }
 }
 
 }  // namespace saltus::modelica

@@ -73,8 +73,9 @@ bool Flattener::run(const ClassScope* cls) {
   sort_equations();
   if (diagnostics_.has_errors()) return true;
   attempt([&] {
-    if (const ModificationArgument* argument = surface_annotation(cls->definition->description.annotation))
-      throw Fault{argument->where, "'__saltus_surface' belongs to an equation or to the declaration of a variable"};
+    for (const ModificationArgument* argument : own_annotations(cls->definition->description.annotation))
+      throw Fault{argument->where, "'" + std::string(argument->name.parts.front().text) +
+                                       "' belongs to an equation or to the declaration of a variable"};
   });
   attempt([&] {
     define_discretes();

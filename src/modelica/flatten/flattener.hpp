@@ -53,8 +53,9 @@ struct FlatEquation {
 /// How the surface of a relation is treated.
 struct FlatSurface {
   Expr relation;
-  SurfaceRule rule;
+  SurfaceRule rule = SurfaceRule::filippov;
   Location where;
+  double nominal = 0.0;  // > 0: of the guard; `rule` does not count then
 };
 
 struct FlatAction {
@@ -437,10 +438,11 @@ class Flattener {
   void determine_at_zero_flow();
 
   // --- vendor annotations (annotations.cpp)
-  /// The __saltus_surface of an annotation, or null. Throws Fault for a __saltus_ name that does not exist.
-  const ModificationArgument* surface_annotation(const Modification* annotation);
+  /// The __saltus_ entries of an annotation. Throws Fault for a name that does not exist.
+  static std::vector<const ModificationArgument*> own_annotations(const Modification* annotation);
   /// What the annotation of an equation or a declaration says about the relations in the equations made of it.
   void apply_annotation(const Modification* annotation, std::span<const FlatEquation> equations);
+  void apply_annotation(const ModificationArgument& argument, std::span<const FlatEquation> equations);
   void emit_surfaces();
 
   // --- algorithms (algorithms.cpp)
@@ -566,9 +568,9 @@ class Flattener {
   std::unordered_map<NodeId, VaryingNumber> varying_;
   std::map<std::pair<const Lazy*, int>, Value> of_all_;  ///< what value_of_all has found
   int in_element_ = -1;
-  std::string bound_parameter_;  ///< whose value is being found
+  std::string bound_parameter_;                    ///< whose value is being found
   std::unordered_map<int, Expr> element_symbols_;  ///< of variables of elements behind the first, by number
-  std::unordered_map<ExprPtr, Expr> lifted_;  ///< numbers of the pass that is being read, as data of its cell
+  std::unordered_map<ExprPtr, Expr> lifted_;       ///< numbers of the pass that is being read, as data of its cell
   bool variables_declared_ = false;
   bool in_initial_ = false;  ///< in initial equations and algorithms: time is the start time
   double start_time_ = 0.0;
@@ -599,10 +601,10 @@ class Flattener {
   std::unordered_map<NodeId, SemiLinear> semi_linear_;  ///< calls of semiLinear, by the expressions that they became
 
   std::vector<FlatEquation> equations_, initial_equations_;
-  std::map<NodeId, FlatSurface> surfaces_;
+  std::map<std::pair<NodeId, bool>, FlatSurface> surfaces_;  // by relation, and whether it is about a nominal value
   std::vector<FlatClause> clauses_;
   std::unordered_map<NodeId, Location> when_targets_;  // variables that equations in 'when' assign
-  std::vector<FlatAction>* when_actions_ = nullptr;  ///< of the algorithm's clause that is being followed
+  std::vector<FlatAction>* when_actions_ = nullptr;    ///< of the algorithm's clause that is being followed
   std::vector<FlatAction>* when_checks_ =
       nullptr;  ///< assertions of the clause that is being read: they hold when it acts
   std::vector<Definition> definitions_;

@@ -384,7 +384,7 @@ void Flattener::declare_variable(Component& component) {
                 "the variable " + in_quotes(component.path) + " is used where only parameters are known"};
   if (component.type.kind == TypeKind::string)
     throw Fault{component.where(), "String variables are not supported", "a parameter or a constant may be a String"};
-  surface_annotation(component.source->declaration->description.annotation);  // refuses misspelt names
+  own_annotations(component.source->declaration->description.annotation);  // refuses misspelt names
   const TypeKind kind = component.type.kind;
   if (kind == TypeKind::clock) return declare_clock(component);
   if (is_clocked(component)) component.assigned_in_when = true;

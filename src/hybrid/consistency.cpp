@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "hybrid/failure_places.hpp"
+#include "hybrid/far_root.hpp"
 #include "hybrid/large_modes.hpp"
 #include "hybrid/short_lists.hpp"
 #include "hybrid/singular_start.hpp"
@@ -289,6 +290,7 @@ Failure Consistency::find_near(System& system, double t, Cause cause, std::span<
     if (!result.ok() && !least_squares) return describe(result, system);
     if (least_squares && !s.linear) return describe_contradiction(result, system, t);
     note(result.message);
+    if (cause == Cause::start) note(describe_far_root(system, analysis.values.structure, t, x, result.x, result.xp));
     x = std::move(result.x);
     xp = std::move(result.xp);
     series = std::move(result.X);

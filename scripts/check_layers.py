@@ -32,9 +32,11 @@ LADDER = {
     "flight": ["base", "linalg", "expr", "program", "dae", "model", "step", "event"],
     "hybrid": ["base", "linalg", "dae", "step", "event", "flight"],
     "sens": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid"],
+    "optimise": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid",
+                 "sens"],
     "study": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid",
               "sens"],
-    "io": ["base", "dae", "hybrid", "sens", "study"],
+    "io": ["base", "dae", "hybrid", "sens", "optimise", "study"],
     "fmi": ["base", "linalg", "expr", "program", "dae", "model", "modelica", "step", "flight", "event", "hybrid"],
 }
 

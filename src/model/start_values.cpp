@@ -10,6 +10,8 @@ namespace saltus {
 
 namespace {
 
+constexpr std::size_t not_observed = static_cast<std::size_t>(-1);
+
 void check_sample(const Expr& expression, bool interval, double value) {
   if (std::isfinite(value) && (!interval || value > 0.0)) return;
   throw ModelError(fmt::format("the {} of a sample, {}, is {} for the present parameters; it must be {}",
@@ -27,6 +29,7 @@ StartValues::StartValues(const ModelData& model) {
     std::size_t observed = 0;
     if (discrete)
       for (std::size_t k = 0; k < index; ++k) observed += !model.discretes[k].hidden;
+    if (discrete && model.discretes[index].hidden) observed = not_observed;
     targets_.push_back({what, discrete, index, observed, name, value});
     expressions.push_back(value);
   };
@@ -82,7 +85,10 @@ void StartValues::evaluate(std::span<const double> parameters, std::span<const c
       check_sample(target.value, target.what == What::sample_interval, results[k]);
       continue;
     }
-    VariableInfo& info = target.discrete ? observed_discretes[target.observed] : variables[target.index];
+    VariableInfo unseen;
+    VariableInfo& info = !target.discrete                  ? variables[target.index]
+                         : target.observed == not_observed ? unseen
+                                                           : observed_discretes[target.observed];
     const bool lost = target.what == What::start ? !std::isfinite(results[k]) : std::isnan(results[k]);
     if (lost)
       throw ModelError(info.details->where, (target.what == What::start ? "the start value of '" : "a bound of '") +

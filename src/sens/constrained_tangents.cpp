@@ -179,12 +179,18 @@ int ConstrainedTangents::passed(double t, SolutionPath& path, const TangentValue
   return choice();
 }
 
-std::vector<double> ConstrainedTangents::observed(double t, SolutionPath& path, const TangentValues& values,
-                                                  std::span<const double> y, std::size_t block) {
+std::vector<double> ConstrainedTangents::observed_slopes(double t, SolutionPath& path, const TangentValues& values,
+                                                         std::span<const double> /*y*/) {
   move(t, path, values);
   const Point at = point();
-  if (block == 0) return observer_->observe_time(t, at.x, at.xp, at.xpp, values);
-  return observer_->observe(t, at.x, at.xp, values, part(y, 0), part(y, 1))[block - 1];
+  return observer_->observe_time(t, at.x, at.xp, at.xpp, values);
+}
+
+std::vector<std::vector<double>> ConstrainedTangents::observed(double t, SolutionPath& path,
+                                                               const TangentValues& values, std::span<const double> y) {
+  move(t, path, values);
+  const Point at = point();
+  return observer_->observe(t, at.x, at.xp, values, part(y, 0), part(y, 1));
 }
 
 }  // namespace saltus

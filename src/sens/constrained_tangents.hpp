@@ -48,8 +48,10 @@ class ConstrainedTangents final : public TangentMode {
   /// The equations must not be singular, with these held variables, inside of the step.
   bool serves(double end, SolutionPath& path, const TangentValues& values) override;
   void choose(int choice) override;
-  std::vector<double> observed(double t, SolutionPath& path, const TangentValues& values, std::span<const double> y,
-                               std::size_t block) override;
+  std::vector<double> observed_slopes(double t, SolutionPath& path, const TangentValues& values,
+                                      std::span<const double> y) override;
+  std::vector<std::vector<double>> observed(double t, SolutionPath& path, const TangentValues& values,
+                                            std::span<const double> y) override;
 
  private:
   int choice();

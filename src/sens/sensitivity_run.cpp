@@ -31,12 +31,10 @@ std::size_t SensitivityRun::Impl::direction(const std::string& parameter) const 
 
 std::vector<double> SensitivityRun::Impl::read(double t, const std::string& parameter, bool right) const {
   const std::size_t k = direction(parameter);
-  if (right && t == trajectory.t_end() && !at_end.empty()) return at_end[k];
-  return block(t, k + 1, right);
+  return tangents(t, right)[k];
 }
 
-std::vector<double> SensitivityRun::Impl::block(double t, std::size_t k, bool right) const {
-  const std::size_t count = trajectory.variables().size();
+std::pair<const SensitivityRun::Impl::Piece*, double> SensitivityRun::Impl::find(double t, bool right) const {
   const double sign = trajectory.t_end() >= trajectory.t_start() ? 1.0 : -1.0;
   const std::string because = why.empty() ? "" : ": " + why;
   if (pieces.empty())
@@ -50,11 +48,28 @@ std::vector<double> SensitivityRun::Impl::block(double t, std::size_t k, bool ri
     return right ? d > 0.0 : d >= 0.0;
   });
   if (piece != pieces.begin()) --piece;
-  const double within = (t - piece->to) * sign > 0.0 ? piece->to : t;
-  if (piece->flow) return piece->flow->observed(within, k);
+  return {&*piece, (t - piece->to) * sign > 0.0 ? piece->to : t};
+}
+
+std::vector<double> SensitivityRun::Impl::slopes(double t, bool right) const {
+  const auto [piece, within] = find(t, right);
+  if (piece->flow) return piece->flow->observed_slopes(within);
   const std::vector<double> all = piece->solved->at(within);
-  const auto first = all.begin() + static_cast<std::ptrdiff_t>(k * count);
-  return {first, first + static_cast<std::ptrdiff_t>(count)};
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(trajectory.variables().size())};
+}
+
+std::vector<std::vector<double>> SensitivityRun::Impl::tangents(double t, bool right) const {
+  if (right && t == trajectory.t_end() && !at_end.empty()) return at_end;
+  const auto [piece, within] = find(t, right);
+  if (piece->flow) return piece->flow->observed(within);
+  const std::vector<double> all = piece->solved->at(within);
+  const auto count = static_cast<std::ptrdiff_t>(trajectory.variables().size());
+  std::vector<std::vector<double>> result;
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(k + 1) * count;
+    result.emplace_back(first, first + count);
+  }
+  return result;
 }
 
 Smoothness SensitivityRun::Impl::smoothness(double t, std::size_t direction) const {
@@ -96,8 +111,14 @@ std::vector<double> SensitivityRun::before(double t, const std::string& paramete
 double SensitivityRun::before(double t, const std::string& variable, const std::string& parameter) const {
   return before(t, parameter)[impl_->trajectory.index(variable)];
 }
+std::vector<std::vector<double>> SensitivityRun::at(double t) const {
+  return impl_->tangents(t, true);
+}
+std::vector<std::vector<double>> SensitivityRun::before(double t) const {
+  return impl_->tangents(t, false);
+}
 std::vector<double> SensitivityRun::slopes(double t) const {
-  return impl_->block(t, 0, true);
+  return impl_->slopes(t, true);
 }
 std::vector<double> SensitivityRun::final(const std::string& parameter) const {
   const std::size_t k = impl_->direction(parameter);

@@ -42,8 +42,13 @@ struct SensitivityRun::Impl {
   Smoothness smoothness(double t, std::size_t direction) const;
   std::size_t direction(const std::string& parameter) const;
   std::vector<double> read(double t, const std::string& parameter, bool right) const;
-  /// Block k of the tangents at a time: 0 is along time, k + 1 along direction k.
-  std::vector<double> block(double t, std::size_t k, bool right) const;
+  /// The tangents at a time: along time, and by direction.
+  std::vector<double> slopes(double t, bool right) const;
+  std::vector<std::vector<double>> tangents(double t, bool right) const;
+
+ private:
+  /// The piece to which a limit belongs, and the time within it.
+  std::pair<const Piece*, double> find(double t, bool right) const;
 };
 
 }  // namespace saltus

@@ -192,11 +192,13 @@ void ForwardRun::mark_event_at_stop() {
   const double t = last_instant_.t, length = record_.legs.back().end.time_scale;
   if (std::abs(run.t_end() - t) > std::max(options_.rtol * length, rounding * std::abs(t))) return;
   const std::vector<double> before = run.before(t), &after = run.final();
+  std::vector<std::vector<double>> all_before;
   for (std::size_t k = 0; k < directions_.size(); ++k) {
     const double moves = last_instant_.moves[k];
     if (std::abs(moves) * directions_[k].info.scale <= 1e-9 * length) continue;
     const std::string& name = directions_[k].info.name;
-    const std::vector<double> of_before = result_->block(t, k + 1, false);
+    if (all_before.empty()) all_before = result_->tangents(t, false);
+    const std::vector<double>& of_before = all_before[k];
     const std::vector<double>& final = result_->final[k];
     SensitivityRun::Impl::Sides& sides = result_->sides[k];
     double largest = 1.0 / directions_[k].info.scale;

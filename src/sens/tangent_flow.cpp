@@ -162,13 +162,20 @@ bool TangentWork::project(double t, std::span<const double> x, const TangentValu
   return changed;
 }
 
-std::vector<double> TangentWork::observed(double t, SolutionPath& path, const TangentValues& values,
-                                          std::span<const double> s, std::size_t block) {
+std::vector<double> TangentWork::observed_slopes(double t, SolutionPath& path, const TangentValues& values,
+                                                 std::span<const double> s) {
   std::vector<double> x(lanes_.n), f(lanes_.n), sp(s.size());
   path.step(t).polynomial.evaluate(t, x);
   slopes(t, x, values, s, f, sp);
-  if (block == 0) return observe_time(t, x, f, bend(t, x, f, values), values);
-  return observe(t, x, f, values, s, sp)[block - 1];
+  return observe_time(t, x, f, bend(t, x, f, values), values);
+}
+
+std::vector<std::vector<double>> TangentWork::observed(double t, SolutionPath& path, const TangentValues& values,
+                                                       std::span<const double> s) {
+  std::vector<double> x(lanes_.n), f(lanes_.n), sp(s.size());
+  path.step(t).polynomial.evaluate(t, x);
+  slopes(t, x, values, s, f, sp);
+  return observe(t, x, f, values, s, sp);
 }
 
 TangentFlow::TangentFlow(std::shared_ptr<TangentMode> mode, std::shared_ptr<const TangentValues> values,
@@ -334,8 +341,12 @@ std::vector<double> TangentFlow::at(double t) const {
   return result;
 }
 
-std::vector<double> TangentFlow::observed(double t, std::size_t block) const {
-  return mode_->observed(t, path_, *values_, at(t), block);
+std::vector<double> TangentFlow::observed_slopes(double t) const {
+  return mode_->observed_slopes(t, path_, *values_, at(t));
+}
+
+std::vector<std::vector<double>> TangentFlow::observed(double t) const {
+  return mode_->observed(t, path_, *values_, at(t));
 }
 
 }  // namespace saltus

@@ -37,9 +37,11 @@ class TangentMode {
   virtual bool serves(double, SolutionPath&, const TangentValues&) { return true; }
   /// Makes a choice of passed() the present one.
   virtual void choose(int) {}
-  /// Derivatives of what is observed: block 0 along time, block k + 1 along direction k.
-  virtual std::vector<double> observed(double t, SolutionPath& path, const TangentValues& values,
-                                       std::span<const double> s, std::size_t block) = 0;
+  /// Derivatives of what is observed: along time, and by direction.
+  virtual std::vector<double> observed_slopes(double t, SolutionPath& path, const TangentValues& values,
+                                              std::span<const double> s) = 0;
+  virtual std::vector<std::vector<double>> observed(double t, SolutionPath& path, const TangentValues& values,
+                                                    std::span<const double> s) = 0;
 
   bool stiff = false;  ///< the equations turned out to be stiff
 };
@@ -55,8 +57,10 @@ class TangentWork final : public TangentMode {
   std::span<const double> weights() const override { return weights_; }
   TangentStepper* explicit_stepper(const Tableau& tableau) override;
   TangentStepper& implicit_stepper() override;
-  std::vector<double> observed(double t, SolutionPath& path, const TangentValues& values, std::span<const double> s,
-                               std::size_t block) override;
+  std::vector<double> observed_slopes(double t, SolutionPath& path, const TangentValues& values,
+                                      std::span<const double> s) override;
+  std::vector<std::vector<double>> observed(double t, SolutionPath& path, const TangentValues& values,
+                                            std::span<const double> s) override;
 
   /// f, and s' of all directions; s and s' in lanes.
   void slopes(double t, std::span<const double> x, const TangentValues& values, std::span<const double> s,
@@ -121,8 +125,9 @@ class TangentFlow {
 
   /// Tangents at a time up to t(), in lanes.
   std::vector<double> at(double t) const;
-  /// Derivatives of what is observed there: block 0 along time, block k + 1 along direction k.
-  std::vector<double> observed(double t, std::size_t block) const;
+  /// Derivatives of what is observed there: along time, and by direction.
+  std::vector<double> observed_slopes(double t) const;
+  std::vector<std::vector<double>> observed(double t) const;
 
  private:
   struct Node {

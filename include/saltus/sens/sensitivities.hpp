@@ -64,6 +64,9 @@ class SensitivityRun {
   /// Just before t: at the time of an event, what held before it.
   std::vector<double> before(double t, const std::string& parameter) const;
   double before(double t, const std::string& variable, const std::string& parameter) const;
+  /// By all parameters, in their order, at a time up to end() or just before it: for the cost of one of them.
+  std::vector<std::vector<double>> at(double t) const;
+  std::vector<std::vector<double>> before(double t) const;
   /// Derivatives of all variables by time, at a time up to end(); at the end of the run those just before it.
   std::vector<double> slopes(double t) const;
   /// Derivatives of the final values. Where the model has ended the run, the end moves with the parameter, and the

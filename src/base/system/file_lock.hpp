@@ -6,7 +6,7 @@
 namespace saltus {
 
 enum class LockState {
-  free,    ///< the file is there and nobody holds it
+  free,    ///< the file is there, and no process holds it
   held,    ///< by another process, or by another object of this one
   unknown  ///< there is no such file, or the file system has no locks
 };

@@ -179,10 +179,12 @@ SearchEnd Optimiser::from_guess(const Vector& from, std::mt19937_64& random) {
   const auto leaves = [&] {  // an end that a better start would not have
     return !feasible(best) || (best.why == Why::stationary && best.iterations == 1 && !from_here);
   };
-  if (leaves() && !joined && !spent() && options_.shooting == Shooting::automatic && join_intervals(x))
+  // a guess that says nothing: intervals are joined, and random points looked at, whichever comes out better
+  const bool blind = leaves();
+  if (blind && !joined && !spent() && options_.shooting == Shooting::automatic && join_intervals(x))
     take(best, look(x, until(0.5), true));
   constexpr int most_probes = 6;
-  for (int k = 0; k < most_probes && leaves() && !spent(); ++k) {
+  for (int k = 0; k < most_probes && !spent() && (k == 0 ? blind : leaves()); ++k) {
     const auto start = probe(random);
     if (start && !spent()) take(best, look(*start, until(0.5), true));
   }

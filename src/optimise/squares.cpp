@@ -1,6 +1,6 @@
 #include "optimise/squares.hpp"
 
-#include <cmath>
+#include <utility>
 
 namespace saltus {
 
@@ -25,36 +25,63 @@ std::optional<double> constant_in(const Graph& graph, NodeId id, const Number& n
   return std::nullopt;
 }
 
-void split(const std::shared_ptr<Graph>& graph, NodeId id, double factor, const Number& number, Squares& out) {
-  if (constant_in(*graph, id, number)) return;
-  const Node node = graph->node(id);
-  if (node.op == Op::add || node.op == Op::sub) {
-    split(graph, node.a, factor, number, out);
-    split(graph, node.b, node.op == Op::sub ? -factor : factor, number, out);
-    return;
+class Splitter {
+ public:
+  explicit Splitter(const SquaresOf& model) : model_(model) {}
+
+  void split(const Expr& e, double factor, bool integrated) {
+    if (!e.graph()) return;
+    const Graph& graph = *e.graph();
+    if (constant_in(graph, e.id(), model_.number)) return;
+    const Node node = graph.node(e.id());
+    const Expr a(e.graph(), node.a), b(e.graph(), node.b);
+    if (node.op == Op::add || node.op == Op::sub) {
+      split(a, factor, integrated);
+      split(b, node.op == Op::sub ? -factor : factor, integrated);
+      return;
+    }
+    if (node.op == Op::neg) return split(a, -factor, integrated);
+    if (node.op == Op::symbol) return follow(e, factor, integrated);
+    if (node.op == Op::mul || node.op == Op::div) {
+      if (const auto by = constant_in(graph, node.b, model_.number); by && (node.op == Op::mul || *by != 0.0))
+        return split(a, node.op == Op::mul ? factor * *by : factor / *by, integrated);
+      if (const auto by = constant_in(graph, node.a, model_.number); by && node.op == Op::mul)
+        return split(b, factor * *by, integrated);
+    }
+    const bool twice = node.op == Op::mul && node.a == node.b;
+    const bool power = node.op == Op::pow && graph.is_constant(node.b) && graph.constant_value(node.b) == 2.0;
+    if ((twice || power) && factor > 0.0)
+      found.terms.push_back({factor, a, integrated});
+    else
+      found.complete = false;
   }
-  if (node.op == Op::neg) return split(graph, node.a, -factor, number, out);
-  if (node.op == Op::mul || node.op == Op::div) {
-    if (const auto b = constant_in(*graph, node.b, number); b && (node.op == Op::mul || *b != 0.0))
-      return split(graph, node.a, node.op == Op::mul ? factor * *b : factor / *b, number, out);
-    if (const auto a = constant_in(*graph, node.a, number); a && node.op == Op::mul)
-      return split(graph, node.b, factor * *a, number, out);
+
+  Squares found;
+
+ private:
+  /// A variable counts as what it is defined to be.
+  void follow(const Expr& symbol, double factor, bool integrated) {
+    constexpr int deepest = 20;  // x = y, y = x
+    const auto definition = depth_ < deepest ? model_.definition(symbol) : std::nullopt;
+    if (!definition || (definition->integrated && integrated)) {
+      found.complete = false;
+      return;
+    }
+    ++depth_;
+    split(definition->value, factor, integrated || definition->integrated);
+    --depth_;
   }
-  const bool twice = node.op == Op::mul && node.a == node.b;
-  const bool power = node.op == Op::pow && graph->is_constant(node.b) && graph->constant_value(node.b) == 2.0;
-  if ((twice || power) && factor > 0.0) {
-    out.terms.push_back({factor, Expr(graph, node.a)});
-    return;
-  }
-  out.complete = false;
-}
+
+  const SquaresOf& model_;
+  int depth_ = 0;
+};
 
 }  // namespace
 
-Squares squares_of(const Expr& expression, double factor, const Number& number) {
-  Squares result;
-  if (factor != 0.0 && expression.graph()) split(expression.graph(), expression.id(), factor, number, result);
-  return result;
+Squares squares_of(const Expr& expression, double factor, bool integrated, const SquaresOf& model) {
+  Splitter splitter(model);
+  if (factor != 0.0) splitter.split(expression, factor, integrated);
+  return std::move(splitter.found);
 }
 
 }  // namespace saltus

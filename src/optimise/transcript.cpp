@@ -328,7 +328,10 @@ Expr Transcript::rehomed(const Expr& value, const std::string& what) const {
 /// The variable with the value of an expression: the one that it names, or a new one.
 std::string Transcript::variable_of(const Expr& value, const std::string& what) {
   const Expr own = rehomed(value, what);
-  if (own.is_symbol() && written_.data().names.at(own.name()).kind != SymbolKind::parameter) return own.name();
+  if (own.is_symbol()) {
+    const SymbolKind kind = own.graph()->symbol_of(own.id()).kind;
+    if (kind == SymbolKind::variable || kind == SymbolKind::discrete) return own.name();
+  }
   const std::string name = fresh(fmt::format("value {}", ++made_));
   const Expr made = written_.variable(name);
   written_.equation(made == own, name);
@@ -366,6 +369,20 @@ std::vector<ReadTerm> Transcript::read(const Functional& functional, const std::
   return result;
 }
 
+/// y of x = y, or of der(x) = y, as it is written.
+std::optional<Definition> Transcript::definition_of(const Expr& symbol) const {
+  for (const ModelData::NamedEquation& named : written_.data().equations)
+    for (const bool turned : {false, true}) {
+      const Expr& left = turned ? named.equation.rhs : named.equation.lhs;
+      const Expr& right = turned ? named.equation.lhs : named.equation.rhs;
+      if (!left.is_symbol()) continue;
+      const Symbol& s = left.graph()->symbol_of(left.id());
+      if (s.kind == SymbolKind::derivative ? s.base == symbol.id() : left.same(symbol))
+        return Definition{right, s.kind == SymbolKind::derivative};
+    }
+  return std::nullopt;
+}
+
 void Transcript::find_squares() {
   only_squares_ = true;
   const auto number = [&](const std::string& name) -> std::optional<double> {
@@ -382,10 +399,12 @@ void Transcript::find_squares() {
       only_squares_ = false;
       continue;
     }
-    const Squares found = squares_of(rehomed(term.value, "what is minimised"), term.weight, number);
+    const Squares found =
+        squares_of(rehomed(term.value, "what is minimised"), term.weight, integrated,
+                   {.number = number, .definition = [&](const Expr& symbol) { return definition_of(symbol); }});
     only_squares_ = only_squares_ && found.complete;
     for (const Squares::Term& square : found.terms)
-      squares_.push_back({square.factor, variable_of(square.residual, "what is minimised"), integrated});
+      squares_.push_back({square.factor, variable_of(square.residual, "what is minimised"), square.integrated});
   }
   if (squares_.empty()) only_squares_ = false;
 }

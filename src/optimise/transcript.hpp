@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "optimise/squares.hpp"
+
 namespace saltus {
 
 /// A number that is free: a parameter or start value of the compiled model.
@@ -100,6 +102,7 @@ class Transcript {
   std::string variable_of(const Expr& value, const std::string& what);
   std::string integral_of(const Expr& value, const std::string& what);
   Expr rehomed(const Expr& value, const std::string& what) const;
+  std::optional<Definition> definition_of(const Expr& symbol) const;
   void find_squares();
   std::size_t add_unknown(std::string name, double lower, double upper, double guess);
   void check_differentiable() const;

@@ -17,6 +17,8 @@ enum class ExitCode : int {
   success = 0,
   failure = 1,        ///< a run ended with a status that is not ok
   usage = 2,          ///< the command line or the model is wrong
+  infeasible = 3,     ///< a search found nothing that is allowed
+  not_converged = 4,  ///< a search came to no end
   interrupted = 130,  ///< Ctrl-C; what was stored stays
 };
 

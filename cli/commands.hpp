@@ -10,6 +10,7 @@ namespace saltus::cli {
 Command run_command();
 Command fit_command();
 Command gradient_command();
+Command optimise_command();
 Command cycle_command();
 Command continue_command();
 Command lyapunov_command();

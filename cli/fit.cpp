@@ -13,6 +13,7 @@
 
 #include "cli/accurate_run.hpp"
 #include "cli/files.hpp"
+#include "cli/free_value.hpp"
 #include "cli/progress.hpp"
 #include "cli/study_spec.hpp"
 
@@ -25,30 +26,6 @@ struct FitCommandOptions : AccurateRunOptions {
   std::vector<std::string> over, columns, measure, sigma;
   int max_runs = 200, windows = 1;
 };
-
-/// "mu", "mu=0.4", "mu=0.4:0.1:1" or "mu=:0:1".
-FitParameter parse_fit_parameter(const std::string& text) {
-  const auto equals = text.find('=');
-  FitParameter parameter{.name = text.substr(0, equals)};
-  if (equals == std::string::npos) return parameter;
-  std::vector<std::string> parts(1);
-  for (const char c : text.substr(equals + 1))
-    if (c == ':')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  if (parameter.name.empty() || (parts.size() != 1 && parts.size() != 3))
-    throw UsageError(
-        "--over wants NAME, NAME=GUESS or NAME=GUESS:LOWER:UPPER, for example --over mu=0.4:0.1:1,k; got '" + text +
-        "'");
-  const auto number = [&](std::size_t k, double& value) {
-    if (k < parts.size() && !parts[k].empty()) value = parse_setting(parameter.name + "=" + parts[k], "--over").second;
-  };
-  number(0, parameter.guess);
-  number(1, parameter.lower);
-  number(2, parameter.upper);
-  return parameter;
-}
 
 /// Keeps the columns that are asked for, or all.
 void choose_columns(const FitCommandOptions& o, FitData& data) {
@@ -154,7 +131,10 @@ ExitCode fit_model(const FitCommandOptions& o, const Streams& streams) {
   if (o.data.empty() && o.events.empty())
     throw UsageError("say where the measured data are: --data FILE.csv, or --event-times FILE.csv");
   std::vector<FitParameter> parameters;
-  for (const std::string& text : o.over) parameters.push_back(parse_fit_parameter(text));
+  for (const std::string& text : o.over) {
+    const WrittenValue value = parse_free_value(text, "--over");
+    parameters.push_back({.name = value.name, .guess = value.guess, .lower = value.lower, .upper = value.upper});
+  }
   FitData data;
   if (!o.data.empty()) data = read_fit_data(o.data);
   if (!o.events.empty()) data.events = read_fit_events(o.events);

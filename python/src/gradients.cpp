@@ -1,25 +1,20 @@
 // Gradients by the adjoint: from the terms of a functional to its value and derivatives.
-#include <pybind11/stl.h>
 #include <saltus/sens/adjoint.hpp>
 
 #include <memory>
 #include <string>
-#include <tuple>
 #include <variant>
 #include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "functionals.hpp"
 #include "interpreter.hpp"
 #include "options.hpp"
 
 namespace py = pybind11;
 
 namespace saltus::python {
-namespace {
-
-using Value = std::variant<std::string, Expr>;                          // the name of a variable, or an expression
-using Term = std::tuple<std::string, double, Value, std::string, int>;  // kind, weight, value, event, its number
 
 Functional functional_of(const std::vector<Term>& terms) {
   Functional sum;
@@ -38,8 +33,6 @@ Functional functional_of(const std::vector<Term>& terms) {
   }
   return sum;
 }
-
-}  // namespace
 
 void add_gradients(py::module_& m) {
   m.def(

@@ -96,6 +96,7 @@ PYBIND11_MODULE(_core, m) {
   add_sensitivities(m);
   add_gradients(m);
   add_fits(m);
+  add_optima(m);
   add_cycles(m);
   add_stepping(m);
   add_studies(m);

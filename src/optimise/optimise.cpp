@@ -189,7 +189,7 @@ SearchEnd Optimiser::from_guess(const Vector& from, std::mt19937_64& random) {
     if (start && !spent()) take(best, look(*start, until(0.5), true));
   }
   if (!best.best || spent() || best.why == Why::stationary) return best;
-  take(best, look(best.best->x, until(0.5), false));
+  take(best, look(best.best->x, problem_.runs + options_.max_runs / 7, false));
   if (!spent() && best.why != Why::stationary) take(best, look(best.best->x, options_.max_runs, true));
   return best;
 }

@@ -303,16 +303,20 @@ void Problem::read_order(const SensitivityRun& run, const Vector& at, Evaluation
 }
 
 void Problem::read_sides(const SensitivityRun& run, Evaluation& e) {
-  std::set<std::string> texts;
   const auto look = [&](const std::vector<ReadTerm>& terms) {
-    for (const ReadTerm& term : terms)
-      for (const std::string& name : names_)
-        if (!term.variable.empty() && run.final_smoothness(term.variable, name) != Smoothness::smooth)
-          texts.insert(run.remark(name));
+    for (const ReadTerm& term : terms) {
+      if (term.variable.empty()) continue;
+      const auto one_sided = [&](const std::string& name) {
+        return run.final_smoothness(term.variable, name) != Smoothness::smooth;
+      };
+      const auto first = std::ranges::find_if(names_, one_sided);
+      if (first == names_.end()) continue;
+      const std::string& text = run.remark(*first);
+      if (std::ranges::find(e.one_sided, text) == e.one_sided.end()) e.one_sided.push_back(text);
+    }
   };
   look(transcript_.objective());
   for (const auto& terms : transcript_.end_rows()) look(terms);
-  e.one_sided.assign(texts.begin(), texts.end());
 }
 
 }  // namespace saltus

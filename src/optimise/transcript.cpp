@@ -89,16 +89,16 @@ Transcript::Transcript(const Model& model, const Programme& programme, const Opt
     EndCondition& row = programme_.end[k];
     if (row.label.empty()) row.label = fmt::format("end condition {}", k + 1);
     check_bounds(row.label, row.lower, row.upper, true);
-    if (!(row.nominal > 0.0)) throw UsageError(fmt::format("the nominal value of '{}' must be positive", row.label));
     end_rows_.push_back(read(row.value, row.label));
     if (end_rows_.back().empty()) throw UsageError(fmt::format("'{}' has no value", row.label));
+    set_nominal(end_rows_.back().size() == 1 ? end_rows_.back()[0].variable : "", row.label, row.nominal);
   }
   for (std::size_t k = 0; k < programme_.path.size(); ++k) {
     PathCondition& row = programme_.path[k];
     if (row.label.empty()) row.label = fmt::format("path condition {}", k + 1);
     check_bounds(row.label, row.lower, row.upper);
-    if (!(row.nominal > 0.0)) throw UsageError(fmt::format("the nominal value of '{}' must be positive", row.label));
     path_variables_.push_back(variable_of(row.value, row.label));
+    set_nominal(path_variables_.back(), row.label, row.nominal);
   }
   model_.emplace(written_);
   for (const Unknown& u : unknowns_) {
@@ -108,6 +108,16 @@ Transcript::Transcript(const Model& model, const Programme& programme, const Opt
   }
   check_differentiable();
   if (!options.homotopy.empty()) model_->with_values({{options.homotopy, 0.0}});  // throws for unknown names
+}
+
+/// That of the variable, where none was given.
+void Transcript::set_nominal(const std::string& variable, const std::string& label, double& nominal) const {
+  if (std::isnan(nominal)) {
+    nominal = 1.0;
+    for (const VariableInfo& v : written_.data().variable_info)
+      if (v.name == variable && v.nominal > 0.0) nominal = v.nominal;
+  }
+  if (!(nominal > 0.0)) throw UsageError(fmt::format("the nominal value of '{}' must be positive", label));
 }
 
 std::string Transcript::fresh(const std::string& name) const {

@@ -92,6 +92,7 @@ class Transcript {
   CompiledModel at(std::span<const double> x, std::span<const std::pair<std::string, double>> more = {}) const;
 
  private:
+  void set_nominal(const std::string& variable, const std::string& label, double& nominal) const;
   void add_parameters(const Model& model);
   void add_stop();
   void add_controls();

@@ -28,7 +28,9 @@ inline EndCondition between(const std::string& variable, double lower, double up
   return {.value = final_value(variable), .lower = lower, .upper = upper, .nominal = nominal, .label = variable};
 }
 
-inline Expr square(const Expr& x) { return x * x; }
+inline Expr square(const Expr& x) {
+  return x * x;
+}
 
 inline SimulateOptions to(double stop) {
   return {.stop = stop, .rtol = 1e-8, .atol = 1e-10};

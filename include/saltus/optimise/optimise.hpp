@@ -60,7 +60,7 @@ struct FreeValue {
 struct EndCondition {
   Functional value;
   double lower = -unbounded, upper = unbounded;
-  double nominal = 1.0;  ///< violations are counted in units of it
+  double nominal = not_given;  ///< violations are counted in units of it; not given: that of a variable, or 1
   std::string label = {};
 };
 
@@ -68,7 +68,7 @@ struct EndCondition {
 struct PathCondition {
   Expr value;
   double lower = -unbounded, upper = unbounded;
-  double nominal = 1.0;
+  double nominal = not_given;
   std::string label = {};
 };
 

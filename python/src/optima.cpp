@@ -48,8 +48,7 @@ Programme programme_of(const Model& model, const py::dict& given) {
     p.end.push_back(
         {.value = functional_of(terms), .lower = lower, .upper = upper, .nominal = nominal, .label = label});
   for (const auto& [name, lower, upper, nominal, label] : given["path"].cast<std::vector<GivenPath>>())
-    p.path.push_back(
-        {.value = model.symbol(name), .lower = lower, .upper = upper, .nominal = nominal, .label = label});
+    p.path.push_back({.value = model.symbol(name), .lower = lower, .upper = upper, .nominal = nominal, .label = label});
   return p;
 }
 
@@ -66,12 +65,12 @@ OptimiseOptions search_of(const py::dict& search, const py::dict& options) {
                                                : Shooting::automatic};
 }
 
-py::dict describe(const Optimum& o) {
+py::dict describe_optimum(const Optimum& o) {
   py::list values, controls, conditions, history, tries;
   for (const FoundValue& v : o.values) values.append(py::make_tuple(v.name, v.value, v.lower, v.upper, v.at_bound));
   for (const FoundControl& c : o.controls)
-    controls.append(py::make_tuple(c.input, c.curve == ControlCurve::linear ? "linear" : "constant",
-                                   array_of(c.times), array_of(c.values)));
+    controls.append(py::make_tuple(c.input, c.curve == ControlCurve::linear ? "linear" : "constant", array_of(c.times),
+                                   array_of(c.values)));
   for (const FoundCondition& c : o.conditions)
     conditions.append(py::make_tuple(c.label, c.value, c.lower, c.upper, c.violation, c.t, c.multiplier));
   for (const OptimiseIteration& i : o.history)
@@ -105,7 +104,7 @@ void add_optima(py::module_& m) {
       [](const Model& model, const py::dict& programme, const py::dict& search, const py::dict& options) {
         const Programme wanted = programme_of(model, programme);
         const OptimiseOptions read = search_of(search, options);
-        return describe(unlocked([&] { return optimise(model, wanted, read); }));
+        return describe_optimum(unlocked([&] { return optimise(model, wanted, read); }));
       },
       py::arg("model"), py::arg("programme"), py::arg("search"), py::arg("options"));
 }

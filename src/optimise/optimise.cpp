@@ -119,12 +119,14 @@ SearchEnd Optimiser::look(const Vector& from, int last_run, bool keeps_order) {
 /// The better of two ends; of two that are as good, the one that says more.
 void Optimiser::take(SearchEnd& best, SearchEnd end) const {
   if (!end.best) return;
-  if (best.best && !better(*end.best, *best.best, options_.tolerance)) {
-    const bool same = std::abs(end.best->f - best.best->f) <= 1e-7 * (1.0 + std::abs(best.best->f)) &&
-                      feasible(end) == feasible(best);
-    if (!same || end.why != Why::stationary) return;
+  if (!best.best) {
+    best = std::move(end);
+    return;
   }
-  best = std::move(end);
+  const auto says = [](const SearchEnd& e) { return e.why == Why::stationary ? 2 : e.why == Why::at_kink ? 1 : 0; };
+  const double difference = std::abs(end.best->f - best.best->f);
+  const bool same = feasible(end) && feasible(best) && difference <= 1e-6 * (1e-3 + std::abs(best.best->f));
+  if (same ? says(end) > says(best) : better(*end.best, *best.best, options_.tolerance)) best = std::move(end);
 }
 
 /// True if controls were found.

@@ -53,7 +53,7 @@ Problem::Problem(const Transcript& transcript, const OptimiseOptions&) : transcr
     }
   const double length = transcript.simulate().stop - transcript.simulate().start;
   for (const ControlGrid& grid : transcript.grids())
-    if (!grid.lengths.empty()) rows.push_back({"sum of the lengths of the intervals", 0.0, 0.0, length});
+    if (!grid.lengths.empty()) rows.push_back({"lengths of the intervals", 0.0, 0.0, length});
   row_low.resize(m()), row_high.resize(m());
   for (Eigen::Index i = 0; i < m(); ++i) {
     const Row& row = rows[static_cast<std::size_t>(i)];

@@ -46,6 +46,7 @@ class FilterSearch {
     if (!begin(x)) return std::move(end_);
     while (iterate()) {
     }
+    end_.multipliers *= objective_unit_;
     return std::move(end_);
   }
 
@@ -55,7 +56,10 @@ class FilterSearch {
   bool stop(Why why, std::string kink = "") {
     end_.why = why;
     // of two feasible points the one where the search ended, not one that gains by what is violated
-    if ((why == Why::stationary || why == Why::at_kink) && now_.e.v <= o_.tolerance) end_.best = now_.e;
+    if ((why == Why::stationary || why == Why::at_kink) && now_.e.v <= o_.tolerance) {
+      end_.best = now_.e;
+      measure(*end_.best, 1.0 / objective_unit_);
+    }
     end_.kink = std::move(kink);
     return false;
   }
@@ -72,9 +76,17 @@ class FilterSearch {
     if (!e) return std::nullopt;
     if (!end_.best || better(*e, *end_.best, o_.tolerance)) end_.best = *e;
     Point point{.e = std::move(*e), .z = inside(z)};
+    measure(point.e, objective_unit_);
     point.g = point.e.g.cwiseProduct(p_.scale);
     point.A = point.e.A * p_.scale.asDiagonal();
     return point;
+  }
+
+  /// Counts the objective in other units, so that one of any size is near one.
+  static void measure(Evaluation& e, double unit) {
+    e.f /= unit;
+    e.g /= unit;
+    e.squares /= unit;
   }
 
   bool begin(const Vector& x) {
@@ -88,6 +100,12 @@ class FilterSearch {
     }
     if (!first) return stop(cancelled_ ? Why::interrupted : Why::no_run);
     now_ = std::move(*first);
+    const double size = std::max(std::abs(now_.e.f), now_.g.cwiseAbs().maxCoeff());
+    if (size > 0.0) {
+      objective_unit_ = size;
+      measure(now_.e, size);
+      now_.g /= size;
+    }
     most_violation_ = 100.0 * std::max(1.0, now_.e.v);
     radius_ = first_radius_ = 1.0;
     curvature_ = fresh_curvature();
@@ -225,7 +243,7 @@ class FilterSearch {
 
   bool report(const std::string& step) {
     const OptimiseIteration i{.runs = p_.runs,
-                              .objective = now_.e.f,
+                              .objective = now_.e.f * objective_unit_,
                               .violation = now_.e.v,
                               .radius = radius_,
                               .events = now_.e.events,
@@ -418,6 +436,7 @@ class FilterSearch {
   Mat curvature_;
   std::vector<Point> others_;
   std::vector<std::pair<double, double>> filter_;
+  double objective_unit_ = 1.0;
   double radius_ = 1.0, first_radius_ = 1.0, penalty_ = 1.0, most_violation_ = 0.0;
   int updates_ = 0, resets_ = 0, sampled_ = 0, quiet_ = 0;
   bool spent_ = false, cancelled_ = false;

@@ -101,7 +101,7 @@ struct Stiffness {
   double limit;
 };
 /// True if the step is longer than stability allows. `noticeable`: differences below this share of the tolerance, which
-/// move no guard, do not count.
+/// move no guard, do not count, and rounding errors never do.
 inline bool looks_stiff(const Stiffness& test, const StepView& s, int n, double h, const double* x, const double* slope,
                         double noticeable, const double* atol, double rtol) {
   double numerator = 0.0, denominator = 0.0, noise = 0.0;
@@ -112,7 +112,8 @@ inline bool looks_stiff(const Stiffness& test, const StepView& s, int n, double 
     const double argument = x[j] + h * sum;
     const double f = s.slopes[((test.last - 1) * n + j) * s.stride] - s.slopes[((test.row - 1) * n + j) * s.stride];
     const double d = s.x[j * s.stride] - argument;
-    const double least = noticeable * (atol[j] + rtol * size_of(s.x[j * s.stride]));
+    const double size = size_of(s.x[j * s.stride]);
+    const double least = noticeable * (atol[j] + rtol * size) + Resolution::guard * size;
     numerator += f * f;
     denominator += d * d;
     noise += least * least;

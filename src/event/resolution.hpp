@@ -34,6 +34,9 @@ struct Resolution {
   static constexpr double converged = 1e-10;
   /// A correction of the state that is no jump, beside what it corrects.
   static constexpr double no_jump = 1e-7;
+  /// A variable that changes by so few tolerances from one arrival to the next is at rest: times 10^3 it is below a
+  /// thousandth of its tolerance.
+  static constexpr double resting = 1e-6;
 
   /// Times that are one: t + u h is rounded twice, and the root of a polynomial four times; with a margin of four.
   static double time(double t, double h) {

@@ -25,7 +25,7 @@ enum class Miss : int {
   none,
   no_transition,  ///< none is known for the event, or the obligations of none hold
   simultaneous,   ///< two guards fire at the same time
-  accumulation,   ///< events come closer and closer
+  accumulation,   ///< infinitely many events have a limit
   no_step,        ///< steps become too small, or their values are not finite
   stiff,          ///< steps are limited by stability
   too_many_steps,
@@ -146,9 +146,12 @@ class Executor {
       Motion motion = j.motion;
       long long due = 0;
       if (!enter(e, r, result.t, before, after, motion, due)) continue;
-      if (note_event(motion, result.t)) return missed(Miss::accumulation);
+      const ArrivalTest arrivals{code_.variables(), code_.atol(), code_.rtol()};
+      if (guard >= 0 && arrivals.accumulate(motion, r.arrivals(), e, result.t, before.x, r.stop))
+        return missed(Miss::accumulation);
       sink.step(r, end, s, result.t, false);
       sink.event(r, EventRecord<Code>{e, guard, code_.edge_target(e), result.t, before, after});
+      if (guard >= 0) arrivals.note(motion, r.arrivals(), e, result.t, before.x);
       commit(r, e, result.t, after, motion, due);
       result.verdict = Verdict::settled;
       return result;

@@ -4,14 +4,15 @@
 // Plain arithmetic without a library: the same text is compiled for processors and, at run time, for devices.
 #pragma once
 
+#include "event/sequence_limit.hpp"
 #include "flight/crossing_search.hpp"
 #include "step/fast_power.hpp"
 
 namespace saltus::flight {
 
 inline constexpr int most_rejections = 64;  ///< of one step
-inline constexpr int most_shrinking = 8;    ///< intervals between events, each clearly shorter than the one before
-inline constexpr double shrinking_ratio = 0.9;
+inline constexpr int fewest_arrivals = 4;   ///< of a sequence with a limit: two ratios, and the error of the last one
+inline constexpr int most_others = 8;       ///< events of other transitions, before arrivals of another one are kept
 inline constexpr double after_not_finite = 0.25;
 inline constexpr double smallest_error = -13.287712379549449;  ///< log2(1e-4)
 inline constexpr int stiff_steps = 15, other_steps = 6;
@@ -126,11 +127,12 @@ struct Motion {
   double h = 0.0;  ///< that is wanted next
   double last_error = smallest_error;
   double next_clock = infinity;
-  double last_event = -infinity, last_interval = infinity;
   int rejections = 0;
   int left = -1;  ///< guard that begins at zero
   int stiff_hits = 0, stiff_misses = 0, steps = 0;
-  int shrinking = 0;
+  // arrivals are kept for one transition at a time
+  int cause = -1;                ///< that transition
+  int arrivals = 0, others = 0;  ///< its events, and those of others since the last one
 };
 
 /// Notes the last step. True: the member is stiff. `crosses`: a guard crosses in a step, where one that is longer than
@@ -146,14 +148,39 @@ bool note_stiffness(Motion& m, bool crosses, Test&& test) {
   return false;
 }
 
-/// Notes an event. True: events accumulate.
-inline bool note_event(Motion& m, double t) {
-  const double interval = t - m.last_event;
-  m.shrinking = interval < shrinking_ratio * m.last_interval ? m.shrinking + 1 : 0;
-  m.last_event = t;
-  m.last_interval = interval;
-  return m.shrinking >= most_shrinking;
-}
+/// The arrivals of a transition e: time, then the variables. `atol`, `rtol`: of the run.
+struct ArrivalTest {
+  int n;
+  const double* atol;
+  double rtol;
+
+  /// True if the arrivals, with one more, have limits that are known within the tolerance in time and every variable,
+  /// before the stop time; or if they come too close to be told apart.
+  bool accumulate(const Motion& m, const Arrivals* known, int e, double t, const double* x, double stop) const {
+    if (m.cause != e || m.arrivals + 1 < fewest_arrivals) return false;
+    if (t - known[0].last <= Resolution::time(t, 0.0)) return true;
+    const SequenceLimit end = known[0].limit(t);
+    if (!end.known(rtol * size_of(t)) || !(end.value < stop)) return false;
+    for (int j = 0; j < n; ++j) {
+      const double tolerance = atol[j] + rtol * size_of(x[j]);
+      // what the largest ratio makes of so small a difference is below a thousandth of the tolerance
+      const bool rests = size_of(x[j] - known[1 + j].last) <= Resolution::resting * tolerance;
+      if (!rests && !known[1 + j].limit(x[j]).known(tolerance)) return false;
+    }
+    return true;
+  }
+  void note(Motion& m, Arrivals* known, int e, double t, const double* x) const {
+    if (m.cause != e) {
+      if (m.cause >= 0 && ++m.others <= most_others) return;
+      m.cause = e;
+      m.arrivals = 0;
+    }
+    m.others = 0;
+    ++m.arrivals;
+    known[0].add(t);
+    for (int j = 0; j < n; ++j) known[1 + j].add(x[j]);
+  }
+};
 
 /// A step that cannot be accepted. False: there were too many, or it is too short.
 inline bool shorten(Motion& m, double t, double stop, double size, double factor) {

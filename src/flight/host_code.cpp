@@ -165,6 +165,7 @@ bool begin_run(const FlightCode& code, ModeEntry& entry, HostCode::State& run, d
   for (const FlightTape& tape : code.tapes) most_data = std::max(most_data, tape.data.size());
   run.data_.assign(entry.data().begin(), entry.data().end());
   run.data_.resize(most_data);
+  run.arrivals_.assign(1 + run.x_.size(), {});
   run.motion.left = entry.left();
   run.motion.next_clock = entry.next_clock();
   run.due = 0;

@@ -32,11 +32,13 @@ class HostCode {
  public:
   struct Numbers {
     std::vector<double> x_, slope_, data_;
+    std::vector<Arrivals> arrivals_;  ///< of time and variables
     FlightNumbers numbers;
 
     double* x() { return x_.data(); }
     double* slope() { return slope_.data(); }
     double* data() { return data_.data(); }
+    Arrivals* arrivals() { return arrivals_.data(); }
     double* parameters() { return numbers.parameters.data(); }
     double* discretes() { return numbers.discretes.data(); }
     double* locks() { return numbers.locks.data(); }

@@ -392,9 +392,10 @@ void Pilot::persist(StateArchive& archive, bool& flying, FlightMethod method, do
     std::tie(learning_, compilations_) = saved;
   }
   const std::size_t n = run_.slope_.size();
-  archive(run_.slope_, motion.last_error, motion.last_event, motion.last_interval, motion.rejections, motion.left,
-          motion.stiff_hits, motion.stiff_misses, motion.steps, motion.shrinking, leaves_surface_);
-  if (run_.slope_.size() != n || motion.left >= static_cast<int>(code_->tapes[this->mode().tape].guards.size()))
+  archive(run_.slope_, run_.arrivals_, motion.last_error, motion.rejections, motion.left, motion.stiff_hits,
+          motion.stiff_misses, motion.steps, motion.cause, motion.arrivals, motion.others, leaves_surface_);
+  if (run_.slope_.size() != n || run_.arrivals_.size() != n + 1 ||
+      motion.left >= static_cast<int>(code_->tapes[this->mode().tape].guards.size()))
     throw UsageError("the saved state is damaged: its numbers do not fit the model");
 }
 

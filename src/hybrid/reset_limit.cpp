@@ -3,26 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+
+#include "event/sequence_limit.hpp"
 
 namespace saltus {
 
 namespace {
-
-struct Extrapolated {
-  double limit, error;
-};
-
-/// The limit of a sequence from its last four members.
-Extrapolated extrapolate(double a, double b, double c, double d) {
-  constexpr double largest_ratio = 0.999;  // above it rounding errors are amplified by more than a thousand
-  const double first = b - a, second = c - b, third = d - c;
-  if (third == 0.0) return {d, 0.0};
-  const double q = third / second, q_before = second / first;
-  if (!(std::abs(q) <= largest_ratio)) return {d, std::numeric_limits<double>::infinity()};
-  const double rounding = 4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(c), std::abs(d));
-  return {d + third * q / (1.0 - q), (std::abs(third) * std::abs(q - q_before) + rounding) / ((1.0 - q) * (1.0 - q))};
-}
 
 /// The actions of a guard, once more at one point.
 class RepeatedReset {
@@ -94,9 +80,10 @@ ResetLimit limit_of_resets(HybridSystem& hybrid, const Mode& mode, int guard, in
     std::vector<double> limit(x.size());
     int unknown = -1;
     for (std::size_t j = 0; j < x.size(); ++j) {
-      const Extrapolated found = extrapolate(last[0][j], last[1][j], last[2][j], last[3][j]);
-      limit[j] = found.limit;
-      if (unknown < 0 && !(found.error <= tolerance[j])) unknown = static_cast<int>(j);
+      const SequenceLimit found =
+          limit_of_sequence(last[3][j], last[3][j] - last[2][j], last[2][j] - last[1][j], last[1][j] - last[0][j]);
+      limit[j] = found.value;
+      if (unknown < 0 && !found.known(tolerance[j])) unknown = static_cast<int>(j);
     }
     if (unknown >= 0) {
       result.unknown = unknown;

@@ -3,8 +3,7 @@
 // Impacts that accumulate end without a speed, and there a reset of the speed changes nothing. Resets may change other
 // variables as well: a spin that loses a part at each impact has lost all of it after infinitely many. The flights in
 // between take no time in the end, so the reset is repeated at the point, x, R(x), R(R(x)), …, and each variable has
-// the limit of its sequence by Aitken's extrapolation: with the last differences Δ' = q Δ,
-//   limit = x + Δ' q / (1 - q),   error ≈ |Δ'| |q - q_before| / (1 - q)².
+// the limit of its sequence (event/sequence_limit.hpp).
 #pragma once
 
 #include <saltus/dae/hybrid_system.hpp>

@@ -2,11 +2,17 @@
 
 #include <cmath>
 
+#include "event/sequence_limit.hpp"
+
 namespace saltus {
 
-void ZenoWatch::make_room(int guard) { records_.resize(static_cast<std::size_t>(guard) + 1); }
+void ZenoWatch::make_room(int guard) {
+  records_.resize(static_cast<std::size_t>(guard) + 1);
+}
 
-double ZenoWatch::interval(int guard) const { return std::abs(records_[static_cast<std::size_t>(guard)].interval); }
+double ZenoWatch::interval(int guard) const {
+  return std::abs(records_[static_cast<std::size_t>(guard)].interval);
+}
 
 double ZenoWatch::next_interval(int guard) const {
   const Record& r = records_[static_cast<std::size_t>(guard)];
@@ -15,7 +21,7 @@ double ZenoWatch::next_interval(int guard) const {
 
 double ZenoWatch::limit(int guard) const {
   const Record& r = records_[static_cast<std::size_t>(guard)];
-  return r.t + r.interval * r.interval / (r.interval_before - r.interval);
+  return limit_of_sequence(r.t, r.interval, r.interval_before, r.interval_before).value;
 }
 
 }  // namespace saltus

@@ -7,18 +7,20 @@
 #include <cstddef>
 #include <vector>
 
+#include "event/resolution.hpp"
+
 namespace saltus {
 
 class ZenoWatch {
  public:
   /// The guard caused an event at t.
   void note(int guard, double t) {
-    constexpr double shrinks = 0.999;  // by this factor at least
     const auto place = static_cast<std::size_t>(guard);
     if (place >= records_.size()) make_room(guard);
     Record& r = records_[place];
     const double interval = t - r.t;
-    if (++r.hits > 2) r.shrunk = std::abs(interval) <= shrinks * std::abs(r.interval) ? r.shrunk + 1 : 0;
+    if (++r.hits > 2)
+      r.shrunk = std::abs(interval) <= flight::Resolution::largest_ratio * std::abs(r.interval) ? r.shrunk + 1 : 0;
     r.interval_before = r.interval;
     r.interval = interval;
     r.t = t;

@@ -28,10 +28,12 @@ struct FixedRooms {
   struct Numbers {
     double x_[Sizes::n], slope_[Sizes::n], parameters_[Sizes::parameters + 1], discretes_[Sizes::discretes + 1],
         locks_[Sizes::locks + 1], data_[Sizes::most_data + 1];
+    Arrivals arrivals_[Sizes::n + 1];
 
     double* x() { return x_; }
     double* slope() { return slope_; }
     double* data() { return data_; }
+    Arrivals* arrivals() { return arrivals_; }
     double* parameters() { return parameters_; }
     double* discretes() { return discretes_; }
     double* locks() { return locks_; }
@@ -67,11 +69,11 @@ struct FixedRooms {
 /// Where the numbers of a member begin.
 template <class Sizes>
 struct DeviceLayout {
-  enum Number : int { t, stop, period, start, window, h, last_error, next_clock, last_event, last_interval, x };
+  enum Number : int { t, stop, period, start, window, h, last_error, next_clock, x };
   static constexpr int slope = x + Sizes::n, parameters = slope + Sizes::n, discretes = parameters + Sizes::parameters,
                        locks = discretes + Sizes::discretes, counts = locks + Sizes::locks,
                        firsts = counts + Sizes::counted, windows = firsts + Sizes::counted,
-                       numbers = windows + 3 * Sizes::dense_values;
+                       arrivals = windows + 3 * Sizes::dense_values, numbers = arrivals + 3 * (Sizes::n + 1);
   enum Integer : int {
     state,
     mode,
@@ -83,7 +85,9 @@ struct DeviceLayout {
     stiff_hits,
     stiff_misses,
     tests,
-    shrinking,
+    cause,
+    arrived,
+    others,
     due,
     integers
   };
@@ -137,8 +141,7 @@ class DeviceMember {
     Motion& motion = r.motion;
     each(Layout::t, r.t), each(Layout::stop, r.stop), each(Layout::period, period), each(Layout::start, start);
     each(Layout::window, window), each(Layout::h, motion.h), each(Layout::last_error, motion.last_error);
-    each(Layout::next_clock, motion.next_clock), each(Layout::last_event, motion.last_event);
-    each(Layout::last_interval, motion.last_interval);
+    each(Layout::next_clock, motion.next_clock);
     for (int j = 0; j < Code::n; ++j) each(Layout::x + j, r.x()[j]), each(Layout::slope + j, r.slope()[j]);
     for (int k = 0; k < Code::parameters; ++k) each(Layout::parameters + k, r.parameters()[k]);
     for (int k = 0; k < Code::discretes; ++k) each(Layout::discretes + k, r.discretes()[k]);
@@ -148,6 +151,11 @@ class DeviceMember {
       each(Layout::windows + 3 * k, windows[k].low), each(Layout::windows + 3 * k + 1, windows[k].high);
       each(Layout::windows + 3 * k + 2, windows[k].integral);
     }
+    for (int k = 0; k <= Code::n; ++k) {
+      Arrivals& of = r.arrivals()[k];
+      each(Layout::arrivals + 3 * k, of.last), each(Layout::arrivals + 3 * k + 1, of.difference);
+      each(Layout::arrivals + 3 * k + 2, of.before);
+    }
   }
   template <class Each>
   void all_integers(Each&& each) {
@@ -156,7 +164,8 @@ class DeviceMember {
     each(Layout::events, r.events), each(Layout::seen, seen), each(Layout::left, motion.left);
     each(Layout::rejections, motion.rejections), each(Layout::stiff_hits, motion.stiff_hits);
     each(Layout::stiff_misses, motion.stiff_misses), each(Layout::tests, motion.steps);
-    each(Layout::shrinking, motion.shrinking), each(Layout::due, r.due);
+    each(Layout::cause, motion.cause), each(Layout::arrived, motion.arrivals);
+    each(Layout::others, motion.others), each(Layout::due, r.due);
   }
   static void set(int& value, long long number) { value = static_cast<int>(number); }
   static void set(long long& value, long long number) { value = number; }

@@ -26,8 +26,8 @@ DeviceFlight::DeviceFlight(const FlightTask& task, std::int64_t members)
       discretes_(task.code->modes.front().mode.discrete.size()),
       locks_(task.code->modes.front().mode.locks.size()),
       counters_(task.counters.size()) {
-  const std::size_t each =
-      place_of(Fixed::x) + 2 * n_ + parameters_ + discretes_ + locks_ + 2 * counters_ + 3 * task.dense.size();
+  const std::size_t each = place_of(Fixed::x) + 2 * n_ + parameters_ + discretes_ + locks_ + 2 * counters_ +
+                           3 * task.dense.size() + 3 * (n_ + 1);
   numbers_.assign(each * count(), 0.0);
   integers_.assign(static_cast<std::size_t>(Fixed::Integer::integers) * count(), 0);
   samples_.assign(static_cast<std::size_t>(task.keep) * task.kept.size() * count(),
@@ -48,8 +48,6 @@ void DeviceFlight::put(std::int64_t place, const FlightMember& m) {
   number(place_of(Fixed::h), place) = motion.h;
   number(place_of(Fixed::last_error), place) = motion.last_error;
   number(place_of(Fixed::next_clock), place) = motion.next_clock;
-  number(place_of(Fixed::last_event), place) = motion.last_event;
-  number(place_of(Fixed::last_interval), place) = motion.last_interval;
   std::size_t k = place_of(Fixed::x);
   for (const auto* values : {&run.x_, &run.slope_, &run.numbers.parameters, &run.numbers.discretes, &run.numbers.locks,
                              &m.counts, &m.firsts})
@@ -63,6 +61,7 @@ void DeviceFlight::put(std::int64_t place, const FlightMember& m) {
   set(Fixed::mode, run.mode);
   set(Fixed::events, run.events);
   set(Fixed::left, motion.left);
+  set(Fixed::cause, motion.cause);
   set(Fixed::due, run.due);
 }
 

@@ -234,6 +234,21 @@ TEST(Flights, SeeNarrowPulses) {
   expect_agreement(friction(0.7, true), 500.0, 1e-6);
 }
 
+// Impacts that nearly accumulate, with a counter in the clause.
+TEST(Flights, NeverPassAWall) {
+  Model m("wall");
+  const Expr x = m.variable("x", 0.5), v = m.variable("v", 0.0), hits = m.discrete("hits", 0.0);
+  m.equation(der(x) == v);
+  m.equation(der(v) == -x - 0.2 * v + 2.227 * cos(2.813 * m.time()));
+  m.when(x < -0.097).reset(v, -0.541 * v).assign(hits, m.pre(hits) + 1.0);
+  SimulateOptions o = options(400.0, 0);
+  o.rtol = o.atol = 1e-9;
+  const Trajectory run = simulate(m, o);
+  ASSERT_TRUE(run.status().ok()) << run.status().message;
+  EXPECT_GT(run.statistics().flown, 0);
+  for (int k = 0; k <= 20000; ++k) ASSERT_GE(run.at(0.02 * k).front(), -0.097 - 1e-8) << "at " << 0.02 * k;
+}
+
 TEST(Flights, HaveTheSameBitsEachTime) {
   const CompiledModel model(friction());
   const Trajectory first = simulate(model, options(800.0, 100)), second = simulate(model, options(800.0, 100));

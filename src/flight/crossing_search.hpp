@@ -187,8 +187,10 @@ void march(const Guards& guards, int left, double t, double h, Crossing& found, 
         const double at_high = value(part.high);
         if (at_high > 0.0) continue;
         const double at_low = value(low);
-        if (k == left && low == 0.0) {
+        const bool known = at_high <= 0.0 && at_low == at_low;
+        if (!known || (k == left && low == 0.0)) {
           found.denied = true;
+          found.unproved = !known;
           return;
         }
         here.add(k, at_low > 0.0 ? only_zero_between(low, part.high, at_low, at_high, resolution, value) : low,

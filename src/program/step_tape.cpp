@@ -48,65 +48,6 @@ Places joined(std::initializer_list<std::span<const Place>> lists) {
   return all;
 }
 
-/// How values at the Chebyshev points of [0, 1] give a polynomial: its Bernstein coefficients, and the last two of its
-/// Chebyshev coefficients. Square roots are all that is needed, so the numbers are the same on every machine.
-struct Interpolation {
-  static constexpr std::size_t degree = StepTape::sampled_degree, count = degree + 1;
-  using Row = std::array<double, count>;
-  Row nodes;
-  std::array<Row, count> bernstein;  // one row for each coefficient
-  std::array<Row, 2> last;
-
-  Interpolation() {
-    std::array<Row, count> chebyshev;  // one row for each coefficient: T_k at node i is (-1)^k cos(pi i k / 8)
-    for (std::size_t k = 0; k < count; ++k)
-      for (std::size_t i = 0; i < count; ++i) {
-        const double ends = (i == 0 || i == degree ? 0.5 : 1.0) * (k == 0 || k == degree ? 0.5 : 1.0);
-        chebyshev[k][i] = (k % 2 == 0 ? 2.0 : -2.0) / degree * ends * cosine(i * k);
-      }
-    for (std::size_t i = 0; i < count; ++i) nodes[i] = 0.5 * (1.0 - cosine(i));
-    last = {chebyshev[degree - 1], chebyshev[degree]};
-    for (Row& row : bernstein) row.fill(0.0);
-    for (std::size_t k = 0; k < count; ++k) {
-      const Row column = bernstein_of_chebyshev(k);
-      for (std::size_t j = 0; j < count; ++j)
-        for (std::size_t i = 0; i < count; ++i) bernstein[j][i] += column[j] * chebyshev[k][i];
-    }
-  }
-
- private:
-  /// cos(pi m / 8).
-  static double cosine(std::size_t m) {
-    const double root = std::sqrt(2.0);
-    const double first[] = {1.0, 0.5 * std::sqrt(2.0 + root), 0.5 * root, 0.5 * std::sqrt(2.0 - root), 0.0};
-    m %= 2 * degree;
-    if (m > degree) m = 2 * degree - m;
-    return m <= degree / 2 ? first[m] : -first[degree - m];
-  }
-
-  /// Of T_k(2 u - 1), in degree 8: (-1)^(k-j) binomial(2k, 2j) / binomial(k, j) in degree k, then elevated.
-  static Row bernstein_of_chebyshev(std::size_t k) {
-    Row b{};
-    double ratio = 1.0;  // binomial(2k, 2j) / binomial(k, j)
-    for (std::size_t j = 0; j <= k; ++j) {
-      b[j] = (k - j) % 2 == 0 ? ratio : -ratio;
-      const auto d = [](std::size_t v) { return static_cast<double>(v); };
-      ratio *= d(2 * (k - j)) * d(2 * (k - j)) - d(2 * (k - j));
-      ratio /= d((2 * j + 1) * (2 * j + 2)) * (d(k - j) / d(j + 1));
-      if (j == k) break;
-    }
-    for (std::size_t m = k; m < degree; ++m) {  // from degree m to m + 1
-      Row next{};
-      for (std::size_t j = 0; j <= m + 1; ++j) {
-        const double share = static_cast<double>(j) / static_cast<double>(m + 1);
-        next[j] = (j > 0 ? share * b[j - 1] : 0.0) + (j <= m ? (1.0 - share) * b[j] : 0.0);
-      }
-      b = next;
-    }
-    return b;
-  }
-};
-
 class StepWriter {
  public:
   StepWriter(const StepMethod& method, const StepEquations& equations)
@@ -330,34 +271,25 @@ class StepWriter {
   /// What is known about a guard along the step.
   struct Course {
     Places bernstein;
-    Place lower, upper, scale, rough;
+    Place lower, upper, scale;
   };
 
   void guards(const Places& coefficients) {
     chain_.output(chain_.append(tape_of(equations_.guards), joined({end_, x_end_, data_})));
-    std::vector<Expr> others;
-    std::vector<std::vector<Expr>> gradients;
+    Places lower, upper, bernstein, scale;
     for (const Expr& guard : equations_.guards) {
       std::vector<Expr> values{guard, derivative(guard, equations_.time)};
       for (const Expr& v : equations_.variables) values.push_back(derivative(guard, v));
       result_.affine.push_back(affine(guard, {values.begin() + 1, values.end()}));
-      if (!result_.affine.back()) others.push_back(guard);
-      gradients.push_back(std::move(values));
-    }
-    const std::vector<Places> samples = sample(others, coefficients);
-    Places lower, upper, bernstein, scale, rough;
-    std::size_t other = 0;
-    for (std::size_t k = 0; k < gradients.size(); ++k) {
-      const Course course = result_.affine[k] ? along(gradients[k], coefficients) : interpolated(samples, other++);
+      const Course course = result_.affine.back() ? along(values, coefficients) : unbounded(values);
       lower.push_back(course.lower);
       upper.push_back(course.upper);
       scale.push_back(course.scale);
-      rough.push_back(course.rough);
       result_.first.push_back(static_cast<int>(bernstein.size()));
       bernstein.insert(bernstein.end(), course.bernstein.begin(), course.bernstein.end());
     }
     result_.first.push_back(static_cast<int>(bernstein.size()));
-    for (const Places& group : {lower, upper, bernstein, scale, rough}) chain_.output(group);
+    for (const Places& group : {lower, upper, bernstein, scale}) chain_.output(group);
   }
 
   /// An affine guard from its value and gradient at the start of the step.
@@ -383,73 +315,37 @@ class StepWriter {
       }
       b.push_back(sum);
     }
-    Expr scale = abs(at_start[0]) + abs(at_start[1] * t);
-    for (std::size_t j = 0; j < n_; ++j) scale = scale + abs(at_start[2 + j] * x[j]);
     const Places start_values = chain_.append(tape_of(value_and_gradient), joined({t_, x_, data_}));
-    return course(f, std::move(b), scale, 0.0, joined({h_, t_, x_, start_values, coefficients}));
-  }
-
-  /// Values of guards at the Chebyshev points of the step.
-  std::vector<Places> sample(const std::vector<Expr>& guards, const Places& coefficients) {
-    std::vector<Places> values;
-    if (guards.empty()) return values;
-    const Tape tape = tape_of(guards);
-    const std::size_t degree = degree_;
-    for (std::size_t i = 0; i < Interpolation::count; ++i) {
-      const double theta = interpolation_.nodes[i];
-      if (i == 0 || i + 1 == Interpolation::count) {
-        values.push_back(chain_.append(tape, i == 0 ? joined({t_, x_, data_}) : joined({end_, x_end_, data_})));
-        continue;
-      }
-      Formula f;
-      const Expr t = f.input(1)[0], h = f.input(1)[0];
-      const std::vector<Expr> x = f.input(n_), c = f.input(coefficients.size());
-      std::vector<Expr> point{t + theta * h};
-      for (std::size_t j = 0; j < n_; ++j) {
-        Expr sum = theta * c[(degree - 1) * n_ + j];
-        for (std::size_t k = degree - 1; k-- > 0;) sum = theta * (c[k * n_ + j] + sum);
-        point.push_back(x[j] + sum);
-      }
-      const Places there = chain_.append(f.tape(point), joined({t_, h_, x_, coefficients}));
-      values.push_back(chain_.append(tape, joined({there, data_})));
+    const std::size_t count = b.size();
+    Expr smallest = b[0], largest = b[0];
+    for (std::size_t i = 1; i < count; ++i) {
+      smallest = if_else(b[i] < smallest, b[i], smallest);
+      largest = larger(largest, b[i]);
     }
-    return values;
-  }
-
-  /// Guard number `which` of those that were sampled.
-  Course interpolated(const std::vector<Places>& samples, std::size_t which) {
-    Formula f;
-    const std::vector<Expr> g = f.input(samples.size());
-    const auto sum = [&](const auto& weights) {
-      Expr total = weights[0] * g[0];
-      for (std::size_t i = 1; i < g.size(); ++i) total = total + weights[i] * g[i];
-      return total;
-    };
-    std::vector<Expr> b{g.front()};
-    for (std::size_t k = 1; k + 1 < Interpolation::count; ++k) b.push_back(sum(interpolation_.bernstein[k]));
-    b.push_back(g.back());
-    Expr scale = abs(g[0]);
-    for (const Expr& value : g) scale = larger(scale, abs(value));
-    Places arguments;
-    for (const Places& node : samples) arguments.push_back(node[which]);
-    const Expr rough = larger(abs(sum(interpolation_.last[0])), abs(sum(interpolation_.last[1])));
-    return course(f, std::move(b), scale, rough, arguments);
-  }
-
-  Course course(const Formula& f, std::vector<Expr> bernstein, const Expr& scale, const Expr& rough,
-                std::span<const Place> arguments) {
-    Expr smallest = bernstein[0], largest = bernstein[0];
-    for (const Expr& b : bernstein) {
-      smallest = if_else(b < smallest, b, smallest);
-      largest = larger(largest, b);
-    }
-    const std::size_t count = bernstein.size();
-    for (const Expr& value : {smallest, largest, scale, rough}) bernstein.push_back(value);
-    Places all = chain_.append(f.tape(bernstein), arguments);
-    Course result{{}, all[count], all[count + 1], all[count + 2], all[count + 3]};
+    for (const Expr& value : {smallest, largest, scale_of(t, x, at_start)}) b.push_back(value);
+    Places all = chain_.append(f.tape(b), joined({h_, t_, x_, start_values, coefficients}));
+    Course result{{}, all[count], all[count + 1], all[count + 2]};
     all.resize(count);
     result.bernstein = std::move(all);
     return result;
+  }
+
+  /// Any other guard: its scale alone.
+  Course unbounded(const std::vector<Expr>& value_and_gradient) {
+    Formula f;
+    const Expr t = f.input(1)[0];
+    const std::vector<Expr> x = f.input(n_), at_start = f.input(value_and_gradient.size());
+    const Places start_values = chain_.append(tape_of(value_and_gradient), joined({t_, x_, data_}));
+    const Place scale = chain_.append(f.tape({scale_of(t, x, at_start)}), joined({t_, x_, start_values}))[0];
+    const Place zero = chain_.append(lower({}, Groups{{Expr(0.0)}}), {})[0];
+    return {{}, zero, zero, scale};
+  }
+
+  /// The size of the terms of a guard, from its value and gradient.
+  Expr scale_of(const Expr& t, const std::vector<Expr>& x, const std::vector<Expr>& value_and_gradient) const {
+    Expr scale = abs(value_and_gradient[0]) + abs(value_and_gradient[1] * t);
+    for (std::size_t j = 0; j < n_; ++j) scale = scale + abs(value_and_gradient[2 + j] * x[j]);
+    return scale;
   }
 
   static Expr larger(const Expr& a, const Expr& b) { return if_else(a < b, b, a); }
@@ -485,7 +381,6 @@ class StepWriter {
   const std::size_t n_, degree_;  // of the dense output
   TapeChain chain_;
   StepTape result_;
-  const Interpolation interpolation_;
   Places t_, h_, end_, x_, slopes_, data_, rtol_, atol_, argument_, x_end_;
   Places end_before_;  // the projection; empty: there is none
 };

@@ -55,11 +55,10 @@ struct StepOutput {
     error,   ///< in units of the tolerance: the step is accurate up to 1; also inside (base/dense_defect.hpp)
     dense,  ///< coefficient k of variable j at (k-1)*n + j, for k = 1 … dense_degree; coefficient 0 is x at the start
     guards,     ///< values at the end
-    lower,      ///< the smallest Bernstein coefficient of each guard
+    lower,      ///< the smallest Bernstein coefficient of each guard that is affine; 0 of others
     upper,      ///< the largest one
     bernstein,  ///< all of them, guard by guard: see StepTape::first
     scale,      ///< of each guard: the size of the terms that it adds, for its rounding errors
-    rough,      ///< of each guard: 0, or the size of the last coefficients of the interpolation
     finite,     ///< 0 if all slopes, values and what is checked are finite, otherwise NaN
     count
   };
@@ -68,14 +67,12 @@ struct StepOutput {
 struct StepTape {
   Tape tape;
   std::vector<int> first;    ///< by guard: where its Bernstein coefficients begin; behind the last one: their number
-  std::vector<bool> affine;  ///< by guard
-  static constexpr int sampled_degree = 8;
+  std::vector<bool> affine;  ///< by guard; others have no coefficients
 };
 
 /// Makes the tape. A guard that is affine in t and x, with coefficients that may depend on the data, is a polynomial of
 /// the degree of the dense output along a step, and bounded by its Bernstein coefficients up to rounding errors. Any
-/// other is interpolated at nine Chebyshev points of the step: its coefficients are those of a polynomial of degree 8,
-/// and `rough` tells whether that is close to the guard. Throws UsageError if f or a guard depends on something else.
+/// other has bounds elsewhere (flight/guard_bounds.hpp). Throws UsageError if f or a guard depends on something else.
 StepTape make_step_tape(const StepMethod& method, const StepEquations& equations);
 
 }  // namespace saltus

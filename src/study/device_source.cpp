@@ -350,7 +350,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
     fmt::format_to(
         out,
         "  struct Step {{\n    double x[{0}], slopes[{1}], error, dense[{2}], guards[{3}], lower[{3}], upper[{3}], "
-        "bernstein[{4}],\n        scale[{3}], rough[{3}], finite;\n  }};\n",
+        "bernstein[{4}],\n        scale[{3}], finite;\n  }};\n",
         n, static_cast<std::size_t>(method.all_stages() - 1) * n, static_cast<std::size_t>(method.dense_degree()) * n,
         std::max<std::size_t>(1, most_guards_), std::max<std::size_t>(1, most_bernstein_));
     text +=
@@ -358,7 +358,7 @@ extern "C" void fly_members(const saltus::flight::DeviceArrays& arrays) {
         "                   const double* data, Step& s) {\n    const double tolerance = rtol();\n";
     text += choose(
         "step_{}(&t, &h, &end, x, slope, data, &tolerance, table_atol, s.x, s.slopes, &s.error, s.dense, s.guards, "
-        "s.lower, s.upper, s.bernstein, s.scale, s.rough, &s.finite)");
+        "s.lower, s.upper, s.bernstein, s.scale, &s.finite)");
     text += "  static void at(int tape, double t, const double* x, const double* data, Point& p) {\n";
     text += choose("at_{}(&t, x, data, p.slope, p.guards, p.guard_slopes, p.guard_curves, p.clocks, p.clock_slopes)");
     text += "  static void bounds(int tape, const double* in, const double* data, double* out) {\n";

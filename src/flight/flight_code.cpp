@@ -156,13 +156,17 @@ class FlightCompiler {
         miss("the mode '" + model_.describe(mode) + "' has no code: " + why);
         return none;
       }
+      if (reads_what_follows(eq, *constrained)) {
+        miss("a guard of the mode '" + model_.describe(mode) +
+             "' reads a variable that algebraic equations give: short pulses of it could be missed");
+        return none;
+      }
       form = std::move(*made);
       f = form.slopes;
     }
     std::vector<std::pair<Expr, Expr>> slopes;
     for (std::size_t j = 0; j < f.size(); ++j) slopes.emplace_back(der(eq.variables[j]), f[j]);
     all_eliminated = substitute(all_eliminated, slopes);
-    if (constrained) eq.guards = substitute(eq.guards, slopes);
 
     FlightTape tape{.n = f.size()};
     std::vector<Expr> guards, clocks;
@@ -232,6 +236,18 @@ class FlightCompiler {
     it->second = code_.tapes.size();
     code_.tapes.push_back(std::move(tape));
     return it->second;
+  }
+
+  /// Whether guards read what is not integrated: algebraic variables, multipliers and derivatives. Their polynomials
+  /// need not show what their equations do within a step; and after an impulse their sign is for the loop to decide.
+  bool reads_what_follows(const RecordedEquations& eq, const ConstrainedMode& constrained) const {
+    std::vector<Expr> guards, following;
+    for (std::size_t k = 0; k < eq.guards.size(); ++k)
+      if (k >= model_.guards().size() || model_.guards()[k].same_as < 0) guards.push_back(eq.guards[k]);
+    for (std::size_t j = 0; j < eq.variables.size(); ++j)
+      if (constrained.shape().d[j] == 0) following.push_back(eq.variables[j]);
+    return !symbols_of(guards, SymbolKind::derivative).empty() ||
+           std::ranges::any_of(guards, [&](const Expr& guard) { return depends_on(guard, following); });
   }
 
   StepMethod step_method() const {
@@ -311,8 +327,7 @@ class FlightCompiler {
     }
   }
 
-  /// A reset is obeyed, and what has not been set moves onto the constraints, where these say how. Impulses of
-  /// variables that guards read have a sign that only the loop looks at.
+  /// A reset is obeyed, and what has not been set moves onto the constraints, where these say how.
   void hold_what_is_set(FlightEdge& edge) {
     const FlightMode& target = code_.modes[edge.target];
     const FlightTape& tape = code_.tapes[target.tape];
@@ -322,10 +337,6 @@ class FlightCompiler {
     const GraphHandle graph = system->equations().variables.front().graph()->clone();
     RecordedEquations eq = system->equations();
     rehome(eq, graph);
-    std::vector<Expr> multipliers;
-    for (std::size_t j = 0; j < tape.n; ++j)
-      if (!tape.state[j]) multipliers.push_back(eq.variables[j]);
-    if (std::ranges::any_of(eq.guards, [&](const Expr& guard) { return depends_on(guard, multipliers); })) return;
     const std::vector<Expr> held = constrained->projection_holding(eq, edge.variables);
     if (held.empty()) return;
     std::vector<Expr> data;

@@ -129,6 +129,23 @@ TEST(Lanes, AlgebraicEquationsAreSolvedInCode) {
   }
 }
 
+// The polynomial of z need not show what its equation does: such guards are left to full runs, which prove them.
+TEST(Lanes, PulsesOfAlgebraicVariablesAreNotMissed) {
+  Model m("pulse");
+  const Expr c = m.parameter("c", 0.4);
+  const Expr x = m.variable("x", 0.0, {.fixed = true}), z = m.variable("z", 0.0), n = m.discrete("n", 0.0);
+  const Expr far = (x - c) / 1e-3;
+  m.equation(der(x) == 1.0);
+  m.equation(z + 0.1 * z * z * z == exp(-far * far));
+  m.when(z > 0.5).assign(n, m.pre(n) + 1.0);
+  const StudyPlan plan{.axes = {{"c", 0.2, 0.8, 64}}, .simulate = {.stop = 1.0}, .collect = {{Collect::count, "n"}}};
+  const std::vector<std::string> why = obstacles_to_lanes(Study(m, plan));
+  ASSERT_FALSE(why.empty());
+  EXPECT_NE(why.front().find("short pulses"), std::string::npos) << why.front();
+  const std::vector<double> counts = run_as(m, plan, MemberPath::lanes).values("count(n)");
+  EXPECT_EQ(std::ranges::count(counts, 1.0), 64);
+}
+
 // Modes with constraints have code, too: hidden constraints hold at the end, and the impulse of the rod is right.
 TEST(Lanes, PendulumsOfIndexThreeAgreeWithFullRuns) {
   const StudyPlan plan{.axes = {{"restitution", 0.7, 0.99, 70}},

@@ -17,9 +17,10 @@
 namespace saltus {
 namespace {
 
-constexpr int largest_block = 64;               // of unknowns that need each other; its inverse is dense
-constexpr int quick_order = 1, fine_order = 3;  // of the expansion of what the equations leave
-constexpr int most_pieces = 512, deepest = 24;  // of a step, and how often it may be halved
+constexpr int most_variables = 500;  // of a mode: room for the coefficients of all is made
+constexpr int largest_block = 64;                            // of unknowns that need each other; its inverse is dense
+constexpr int quick_order = 1, fine_order = 3;               // of the expansion of what the equations leave
+constexpr int most_pieces = 512, deepest = 24, shallow = 4;  // of a step, and how often it may be halved
 
 double largest(Interval a) {
   return std::max(std::abs(a.lower), std::abs(a.upper));
@@ -46,7 +47,8 @@ void AlgebraicProof::begin(System& system, const StructuralAnalysis* analysis) {
   read_.clear();
   possible_ = false;
   if (s.explicit_ode || s.guards == 0) return;
-  const bool known = analysis && !analysis->singular() && s.variables == s.equations;
+  const bool known = analysis && !analysis->singular() && s.variables == s.equations &&
+                     analysis->variable_offset.size() == static_cast<std::size_t>(s.variables);
   const auto add = [&](int j) {
     const int d = known ? analysis->variable_offset[static_cast<std::size_t>(j)] : (s.differentiated(j) ? 1 : 0);
     if (d == 0) read_.push_back({j, false});
@@ -54,7 +56,7 @@ void AlgebraicProof::begin(System& system, const StructuralAnalysis* analysis) {
   };
   for (const int j : s.guard_variables) add(j);
   for (int j = 0; s.guard_variables.empty() && j < s.variables; ++j) add(j);
-  if (read_.empty() || !known) return;
+  if (read_.empty() || !known || s.variables > most_variables) return;
   analysis_ = *analysis;
   jacobian_.emplace(s, analysis_);
   find_blocks();
@@ -229,20 +231,20 @@ void AlgebraicProof::find_shift(double place) {
         if (analysis_.variable_offset[j] != 0) continue;
         const double step = 0.5 * (distance_[j].lower + distance_[j].upper);
         shift_[j] += step;
-        close = close && std::abs(step) <= enough * std::abs(shift_[j]);
+        close = close && std::abs(step) <= enough * (largest(X_[j]) + std::abs(shift_[j]));
       }
     if (close) return;
   }
 }
 
-bool AlgebraicProof::enclose_distances(double low, double high, int order) {
+bool AlgebraicProof::enclose_distances(double low, double high, Look look) {
   constexpr int attempts = 3;
   constexpr double wider = 0.25, tiny = 1e-300;
-  if (order == quick_order)
-    std::ranges::fill(shift_, 0.0);
-  else
+  if (look == Look::shifted)
     find_shift(0.5 * (low + high));
-  enclose_residual(low, high, order);
+  else
+    std::ranges::fill(shift_, 0.0);
+  enclose_residual(low, high, look == Look::quick ? quick_order : fine_order);
   const Interval times = course_.place(low, high);
   for (const Block& block : blocks_)
     for (const int j : block.variables) trial_[j] = 0.0;
@@ -298,17 +300,17 @@ bool AlgebraicProof::enclose_guards(double low, double high, std::span<const Gua
   return system_->enclose_guards(times, 0, guard_X_, watched_, G_);
 }
 
-bool AlgebraicProof::clear(double low, double high, int order, std::span<const GuardWatch> watch,
+bool AlgebraicProof::clear(const Part& part, Look look, std::span<const GuardWatch> watch,
                            std::span<const double> same) {
-  if (!enclose_distances(low, high, order)) return false;
+  if (!enclose_distances(part.low, part.high, look)) return false;
   if (as_shown(same)) return true;
-  if (!enclose_guards(low, high, watch)) return false;
+  if (!enclose_guards(part.low, part.high, watch)) return false;
   return std::ranges::all_of(watched_,
                              [&](int k) { return watch[k].side > 0 ? G_[k].lower > 0.0 : G_[k].upper < 0.0; });
 }
 
 bool AlgebraicProof::left_at(double place, std::span<const GuardWatch> watch) {
-  if (!enclose_distances(place, place, 0) || !enclose_guards(place, place, watch)) return false;
+  if (!enclose_distances(place, place, Look::shifted) || !enclose_guards(place, place, watch)) return false;
   return std::ranges::any_of(watched_, [&](int k) {
     return watch[k].side > 0 ? G_[k].upper < -watch[k].noise : G_[k].lower > watch[k].noise;
   });
@@ -319,10 +321,6 @@ AlgebraicProof::Outcome AlgebraicProof::check(System& system, const DensePolynom
   step_ = &step;
   system_ = &system;
   if (!possible_ || step.parts || system.structure().id.number() != structure_) return Outcome::unproved;
-  struct Part {
-    double low, high;
-    int depth;
-  };
   std::array<Part, deepest + 2> stack;
   std::size_t top = 0;
   const double end = std::clamp((until - step.t0) / step.h, 0.0, 1.0);
@@ -330,8 +328,8 @@ AlgebraicProof::Outcome AlgebraicProof::check(System& system, const DensePolynom
   stack[top++] = {0.0, end, 0};
   for (int pieces = 0; top > 0; ++pieces) {
     const Part part = stack[--top];
-    if (pieces == 0 && clear(part.low, part.high, quick_order, watch, same)) continue;
-    if (clear(part.low, part.high, fine_order, watch, same)) continue;
+    if (pieces == 0 && clear(part, Look::quick, watch, same)) continue;
+    if (clear(part, part.depth < shallow ? Look::fine : Look::shifted, watch, same)) continue;
     const double middle = 0.5 * (part.low + part.high);
     if (possible_ && left_at(middle, watch)) {
       missed_at_ = step.t0 + middle * step.h;

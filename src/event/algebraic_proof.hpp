@@ -51,12 +51,19 @@ class AlgebraicProof {
   };
 
   void find_blocks();
-  bool clear(double low, double high, int order, std::span<const GuardWatch> watch, std::span<const double> same);
+  /// A part of a step, how often it was halved, and how it is looked at.
+  struct Part {
+    double low, high;
+    int depth;
+  };
+  /// How a part is looked at: the order of the expansion of what the equations leave, and about which polynomials.
+  enum class Look : std::uint8_t { quick, fine, shifted };
+  bool clear(const Part& part, Look look, std::span<const GuardWatch> watch, std::span<const double> same);
   /// Whether a guard is certainly beyond zero at a point.
   bool left_at(double place, std::span<const GuardWatch> watch);
   /// Encloses the distances of all unknowns from their polynomials on a part of the step. False: it is not known
   /// whether there are any.
-  bool enclose_distances(double low, double high, int order);
+  bool enclose_distances(double low, double high, Look look);
   /// Solves for the unknowns in the middle of a part, without a proof, and moves their polynomials there.
   void find_shift(double place);
   void enclose_course(double low, double high, int rows);

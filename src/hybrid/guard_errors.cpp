@@ -17,12 +17,13 @@ bool GuardErrors::accept(System& system, std::span<const GuardWatch> watch, cons
   constexpr double safety = 0.9, most_growth = 5.0, least = 0.1;
   const double error = ratio(system, watch, stepper, t, x, xp, rtol, atol), length = std::abs(stepper.t() - t);
   const double factor = error > 0.0 ? safety * std::pow(error, -1.0 / stepper.order()) : most_growth;
-  const double next = length * std::clamp(factor, least, most_growth);
   if (error > 1.0) {
-    longest_ = next;
+    longest_ = length * std::max(factor, least);
     return false;
   }
-  longest_ = std::max(next, std::isfinite(longest_) && length < longest_ ? longest_ : 0.0);
+  const bool was_longest = !(length < longest_);
+  const double next = factor < most_growth ? length * factor : std::numeric_limits<double>::infinity();
+  longest_ = was_longest || !std::isfinite(longest_) ? next : std::max(next, longest_);
   return true;
 }
 

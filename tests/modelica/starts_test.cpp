@@ -227,6 +227,33 @@ TEST(Starts, GuessesChooseTheSidesOfRelations) {
   }
 }
 
+// Newton's method may jump over a nearer root. It is told where that may be so, in any unit, and nowhere else.
+TEST(Starts, ARootFarFromItsGuessIsTold) {
+  for (const double unit : {1.0, 1e-7, 1e7}) {
+    const auto message = [&](double start, const std::string& equation) {
+      const std::string of = fmt::format("({:.17g})", unit);
+      const Trajectory run =
+          simulate(load_text("model M Real w(start = " + fmt::format("{:.17g}", start * unit) + ", nominal = " + of +
+                             "), y; equation y = w/" + of + "; " + equation + " end M;")
+                       .model,
+                   {.stop = 0.1});
+      EXPECT_TRUE(run.status().ok()) << run.status().message;
+      return run.status().message;
+    };
+    for (const auto& [start, equation] : std::vector<std::pair<double, std::string>>{
+             {1.6, "sin(y) = 0.1 + 0.1*time;"}, {-0.9, "y^3 - 3*y = 2.5 + time;"}}) {
+      EXPECT_NE(message(start, equation).find("was found from the start value"), std::string::npos) << equation;
+    }
+    for (const auto& [start, equation] :
+         std::vector<std::pair<double, std::string>>{{0.1, "y^2 = 4 + time;"},
+                                                     {0.1, "y + 0.1*y^3 = 5 + time;"},
+                                                     {3.0, "sin(y) = 0.1 + 0.1*time;"},
+                                                     {2.0, "y^3 - 3*y = 2.5 + time;"}}) {
+      EXPECT_EQ(message(start, equation), "") << equation;
+    }
+  }
+}
+
 // Where the other side of the guess is left at once, the sum of x and y, which is a state, slides at zero.
 TEST(Starts, GuessesOnASideThatIsLeftAtOnceDoNotKeepTheSlide) {
   const std::vector<std::pair<std::string, std::string>> spellings{

@@ -12,6 +12,9 @@
 
 namespace saltus {
 
+/// Compared with the speed before a reset that stops the solution.
+constexpr double no_speed = 1e3 * std::numeric_limits<double>::epsilon();
+
 /// Nothing acts any more. A guard that has fired and whose solution goes to the side that fired it, from the surface,
 /// would fire again if conditions saw it on the other side once more: the reset has been undone by another one, or it
 /// has taken the whole speed away. What would turn the solution round may not be passed: where the reset still changes
@@ -19,7 +22,7 @@ namespace saltus {
 ///
 /// `converge`: the resets of the rounds of this instant have become smaller than the tolerance. What is left of the
 /// speeds of the guards that have fired means nothing then, whatever their signs.
-Instant::Returning Instant::hold_returning(bool converge) {
+Instant::Returning Instant::hold_returning(const Arrival& arrival, bool converge) {
   contacts_.clear();
   int undone = -1, passed = -1;
   double largest = 1.0;
@@ -34,7 +37,8 @@ Instant::Returning Instant::hold_returning(bool converge) {
     int from = 0;
     if (trial_.view.side(k) == side && now.mode.sees[static_cast<std::size_t>(k)] == side) {
       const std::vector<double> after = reset_from(hybrid_, now.mode, k, -side, t_, now.x, now.xp);
-      if (!after.empty() && (turns_round(k, side, after) || brings_back(k, side))) {
+      if (!after.empty() &&
+          (turns_round(k, side, after) || takes_speed(arrival, k, side) || brings_back(k, side))) {
         from = -side;
         const double change = trial_.view.multiplicity(k) == 1 ? trials_.distance(after, now.x) : 0.0;
         if (change > largest) {
@@ -123,13 +127,29 @@ bool Instant::place_turned_guards() {
 
 /// Whether a reset leaves the solution without a speed to a side of a guard, up to the rounding errors of its values.
 bool Instant::turns_round(int guard, int side, std::span<const double> after) {
-  constexpr double rounding = 1e3 * std::numeric_limits<double>::epsilon();
   const auto speed = [&](std::span<const double> x) {
     return side * trials_.direction() * GuardSides::speed(*trial_.system, trials_.consistency(), t_, x, guard);
   };
   std::vector<double> full = now.x;
   std::ranges::copy(after.first(std::min(after.size(), full.size())), full.begin());
-  return speed(full) <= rounding * std::abs(speed(now.x));
+  return speed(full) <= no_speed * std::abs(speed(now.x));
+}
+
+/// Whether a clause takes the speed with which the solution came here, and what is left of it is a rounding error, which
+/// has no side: the reset of a body that a moving floor takes along.
+bool Instant::takes_speed(const Arrival& arrival, int guard, int side) {
+  if (trial_.view.multiplicity(guard) < 2 || arrival.x.size() < hybrid_.variables().size()) return false;
+  const auto speed = [&](std::span<const double> x) {
+    return side * trials_.direction() * GuardSides::speed(*trial_.system, trials_.consistency(), t_, x, guard);
+  };
+  std::vector<double> x = now.x;
+  const std::size_t family = hybrid_.variables().size();
+  std::copy_n(arrival.x.begin(), family, x.begin());
+  const double before = speed(x);
+  if (!(before > 0.0)) return false;
+  const std::vector<double> after = reset_from(hybrid_, now.mode, guard, -side, t_, x, arrival.xp);
+  std::ranges::copy(std::span(after).first(std::min(after.size(), x.size())), x.begin());
+  return !after.empty() && speed(x) <= no_speed * before;
 }
 
 /// Whether the clause of a guard that is zero takes a solution that stands beyond the surface back to it, or across: as

@@ -224,7 +224,7 @@ void Instant::look(double t) {
         return true;
       }
     }
-    if (acted && small_reset && resets >= repeated && view_current_ && hold_returning(true) == Returning::held) {
+    if (acted && small_reset && resets >= repeated && view_current_ && hold_returning(arrival, true) == Returning::held) {
       decided = false;
       copy(now.x, before_round_.x);
       continue;
@@ -266,7 +266,7 @@ void Instant::look(double t) {
     if (!acted && arrived && !(arrival.initial && first)) {
       // what leans on a surface in which a contact begins goes elsewhere now
       const Returning returning =
-          resets > 0 && view_current_ ? hold_returning(small_reset && resets >= repeated) : Returning::none;
+          resets > 0 && view_current_ ? hold_returning(arrival, small_reset && resets >= repeated) : Returning::none;
       if (returning == Returning::denied) return refuse();
       if (returning != Returning::none) {
         decided = false;

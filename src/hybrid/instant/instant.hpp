@@ -164,11 +164,12 @@ class Instant final : private ModeValues {
     held,         ///< contacts have begun
     denied,       ///< the run ends, see failure()
   };
-  Returning hold_returning(bool converge);
+  Returning hold_returning(const Arrival& arrival, bool converge);
   bool place_turned_guards();
   bool leaves_noticeably(int guard);
   std::vector<double> tolerance_of_guards();
   bool turns_round(int guard, int side, std::span<const double> after);
+  bool takes_speed(const Arrival& arrival, int guard, int side);
   bool brings_back(int guard, int side);
   double tolerance_of(std::string_view variable) const;
   bool fail(StatusCode code, std::string message, std::vector<std::string> culprits = {});

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "effort.hpp"
 #include "load_helpers.hpp"
+#include "random_cases.hpp"
 #include "run_helpers.hpp"
 
 namespace saltus {
@@ -86,8 +86,9 @@ TEST(LimitsByResets, OtherResetsLetTheVariablePass) {
 
 // Free motions a + b sin(c t + d) + f t with one limit, by several spellings in several units.
 TEST(LimitsByResets, RandomLimitsReflectTheFreeMotion) {
-  const int count = test_cases(60);
-  for (int seed = 0; seed < count; ++seed) {
+  const int count = random_cases(60), first = random_seed();
+  record_models(count);
+  for (int seed = first; seed < first + count; ++seed) {
     std::mt19937 draw(static_cast<unsigned>(seed));
     const auto any = [&](double low, double high) {
       return low + (high - low) * (static_cast<double>(draw()) / 4294967296.0);

@@ -230,13 +230,14 @@ TEST(Starts, GuessesChooseTheSidesOfRelations) {
 // Newton's method may jump over a nearer root. It is told where that may be so, in any unit, and nowhere else.
 TEST(Starts, ARootFarFromItsGuessIsTold) {
   for (const double unit : {1.0, 1e-7, 1e7}) {
-    const auto message = [&](double start, const std::string& equation) {
+    const auto message = [&](double start, std::string equation) {
       const std::string of = fmt::format("({:.17g})", unit);
-      const Trajectory run =
-          simulate(load_text("model M Real w(start = " + fmt::format("{:.17g}", start * unit) + ", nominal = " + of +
-                             "), y; equation y = w/" + of + "; " + equation + " end M;")
-                       .model,
-                   {.stop = 0.1});
+      for (std::size_t at = 0; (at = equation.find('y', at)) != std::string::npos; at += of.size())
+        equation.replace(at, 1, "(w/" + of + ")");
+      const Trajectory run = simulate(load_text("model M Real w(start = " + fmt::format("{:.17g}", start * unit) +
+                                                ", nominal = " + of + "); equation " + equation + " end M;")
+                                          .model,
+                                      {.stop = 0.1});
       EXPECT_TRUE(run.status().ok()) << run.status().message;
       return run.status().message;
     };

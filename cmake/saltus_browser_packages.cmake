@@ -25,7 +25,7 @@ target_include_directories(Eigen3::Eigen SYSTEM INTERFACE ${_eigen})
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
 
 set(_from ${SALTUS_SUITESPARSE_DIR})
-file(GLOB _sources ${_from}/KLU/Source/klu_*.c ${_from}/BTF/Source/btf_*.c ${_from}/AMD/Source/amd_*.c
+file(GLOB _sources ${_from}/KLU/Source/klu*.c ${_from}/BTF/Source/btf_*.c ${_from}/AMD/Source/amd_*.c
      ${_from}/COLAMD/Source/colamd*.c ${_from}/SuiteSparse_config/SuiteSparse_config.c)
 list(FILTER _sources EXCLUDE REGEX "/(klu_z?l|btf_l|amd_l|colamd_l)[^/]*$")  # those with 64-bit integers
 add_library(saltus_klu STATIC ${_sources})

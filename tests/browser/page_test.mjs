@@ -30,7 +30,9 @@ const open = async (hash = "", options = {}) => {
   const page = await browser.newPage(options);
   page.on("pageerror", (error) => trouble.push(String(error)));
   page.on("console", (message) => message.type() === "error" && trouble.push(message.text()));
-  page.on("request", ({ url }) => /^(file|blob|data):/.test(url()) || trouble.push(`fetched: ${url()}`));
+  page.on("request", (request) => {
+    if (!/^(file|blob|data):/.test(request.url())) trouble.push(`fetched: ${request.url()}`);
+  });
   await page.goto(start(folder, hash));
   await state(page, "ready");
   return page;

@@ -89,11 +89,12 @@ def main():
             print(f"FAILED: there is no {solver}")
             return 1
         print("without a solver, which scripts/make_browser.sh builds: only that the page says so is tested")
-        return subprocess.run([node, folder / "page_test.mjs", browser, folder / "without"], check=False).returncode
+        page = [node, folder / "page_test.mjs", browser, folder / "without"]
+        return subprocess.run(page, cwd=folder, check=False).returncode
     subprocess.run([make, folder / "with", solver], check=True)
     problems = compare_gallery(saltus, solver, node, folder)
     page = [node, folder / "page_test.mjs", browser, folder / "without", folder / "with"]
-    return 1 if problems or subprocess.run(page, check=False).returncode else 0
+    return 1 if subprocess.run(page, cwd=folder, check=False).returncode or problems else 0
 
 
 if __name__ == "__main__":

@@ -27,7 +27,11 @@ class ClauseLevels : public testing::Test {
   void when(const BoolExpr& condition, const Expr& target, const Expr& value, int after = -1) {
     ModelData::Clause clause;
     clause.condition = condition;
-    clause.actions.push_back({ModelData::Action::Kind::assign, target, value, "", true, {}});
+    ModelData::Action action;
+    action.kind = ModelData::Action::Kind::assign;
+    action.target = target;
+    action.value = value;
+    clause.actions.push_back(action);
     clause.after = after;
     clauses.push_back(clause);
   }

@@ -4,6 +4,7 @@
 #include <saltus/base/atomic_file.hpp>
 #include <saltus/base/child_process.hpp>
 #include <saltus/base/terminal.hpp>
+#include <saltus/hybrid/event_text.hpp>
 #include <saltus/saltus.hpp>
 
 #include <CLI/CLI.hpp>
@@ -54,21 +55,14 @@ std::string times(std::size_t count) {
   return count == 1 ? "once" : fmt::format("{} times", count);
 }
 
-std::string guard_line(const std::string& name, int direction) {
-  if (name.starts_with("sample(") || name.starts_with("input ")) return name;
-  if (direction == 0) return name + " touches zero";
-  if (name.find_first_of("<>=") != std::string::npos)
-    return name + (direction > 0 ? " becomes true" : " becomes false");
-  return name + (direction > 0 ? " rises" : " falls");
-}
-
 std::string edge_label(const ModeGraph::Edge& edge) {
   std::string label = fmt::format("{}, {}", to_string(edge.kind), times(edge.count));
   const auto add = [&label](std::size_t count, auto line) {
     for (std::size_t k = 0; k < std::min(count, most_lines); ++k) label += '\n' + line(k);
     if (count > most_lines) label += fmt::format("\n… {} more", count - most_lines);
   };
-  add(edge.guards.size(), [&](std::size_t k) { return guard_line(edge.guards[k], edge.direction[k]); });
+  add(edge.guards.size(),
+      [&](std::size_t k) { return guard_change(edge.guards[k], edge.direction[k], edge.becomes[k]); });
   add(edge.actions.size(), [&](std::size_t k) { return edge.actions[k]; });
   return label;
 }

@@ -24,6 +24,10 @@ py::dict describe(const Event& e, const std::vector<VariableInfo>& variables) {
   d["kind"] = std::string(to_string(e.kind));
   d["guards"] = e.guards;
   d["direction"] = e.direction;
+  py::list becomes;
+  for (const int truth : e.becomes)
+    becomes.append(truth == 0 ? py::object(py::none()) : py::object(py::bool_(truth > 0)));
+  d["becomes"] = becomes;
   d["where"] = places;
   d["slope_before"] = e.slope_before;
   d["slope_after"] = e.slope_after;

@@ -220,7 +220,7 @@ def test_a_run_in_steps_serves_one_thread_at_a_time():
 
 def test_a_solution_prints_its_events_and_final_values(run):
     text = str(run)
-    assert "    1       1.42857142857  reset: h >= 0 becomes false; when h < 0; v jumps from -14 to 12.6 m/s" in text
+    assert "    1       1.42857142857  reset: h < 0 becomes true; when h < 0; v jumps from -14 to 12.6 m/s" in text
     assert "Ball: success at t = 5" in text
     assert text.splitlines()[-1].startswith("  v = ") and text.endswith(" m/s")
 

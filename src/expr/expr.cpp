@@ -82,11 +82,33 @@ Expr sum(std::span<const Expr> terms) {
   return level.front();
 }
 
-BoolExpr operator>(const Expr& a, const Expr& b) { return BoolExpr(apply(Op::positive, a - b)); }
-BoolExpr operator>=(const Expr& a, const Expr& b) { return BoolExpr(apply(Op::nonnegative, a - b)); }
-BoolExpr operator<(const Expr& a, const Expr& b) { return b > a; }
-BoolExpr operator<=(const Expr& a, const Expr& b) { return b >= a; }
-BoolExpr equal(const Expr& a, const Expr& b) { return a >= b && a <= b; }
+namespace {
+
+/// The relation a op b, remembered as what the user has written: x < 0 is stored as not (x >= 0).
+BoolExpr written(Op op, const Expr& a, const Expr& b) {
+  BoolExpr relation(apply(op, a - b));
+  if (const auto& graph = relation.expr().graph(); graph && !relation.expr().is_constant())
+    graph->note_written(relation.expr().id());
+  return relation;
+}
+
+}  // namespace
+
+BoolExpr operator>(const Expr& a, const Expr& b) {
+  return written(Op::positive, a, b);
+}
+BoolExpr operator>=(const Expr& a, const Expr& b) {
+  return written(Op::nonnegative, a, b);
+}
+BoolExpr operator<(const Expr& a, const Expr& b) {
+  return b > a;
+}
+BoolExpr operator<=(const Expr& a, const Expr& b) {
+  return b >= a;
+}
+BoolExpr equal(const Expr& a, const Expr& b) {
+  return a >= b && a <= b;
+}
 
 Equation operator==(const Expr& lhs, const Expr& rhs) {
   joint(lhs, rhs);

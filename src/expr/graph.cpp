@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "expr/opposite_relation.hpp"
+
 namespace saltus {
 
 namespace {
@@ -30,7 +32,9 @@ Graph::Graph(const Graph& other)
       symbols_(other.symbols_),
       calls_(other.calls_),
       table_(other.table_),
-      derivatives_(other.derivatives_) {}
+      derivatives_(other.derivatives_),
+      written_(other.written_),
+      texts_(other.texts_) {}
 
 std::shared_ptr<Graph> Graph::clone() const {
   return std::shared_ptr<Graph>(new Graph(*this));
@@ -129,6 +133,24 @@ NodeId Graph::call(std::shared_ptr<const ExternalFunction> function, std::vector
     calls_.push_back({std::move(function), std::move(arguments)});
   }
   return intern({Op::external, static_cast<NodeId>(index), static_cast<NodeId>(output)});
+}
+
+void Graph::note_written(NodeId relation) {
+  if (!frozen_) written_.insert(relation);
+}
+
+void Graph::set_text(NodeId id, std::string text) {
+  if (frozen_) return;
+  if (nodes_[id].op == Op::logical_not)  // x < 0 is not (x >= 0), which then has a text as well
+    if (std::string opposite = opposite_relation(text); !opposite.empty())
+      texts_.try_emplace(nodes_[id].a, std::move(opposite));
+  texts_.try_emplace(id, std::move(text));
+}
+
+const std::string* Graph::text_of(NodeId id) const {
+  if (texts_.empty()) return nullptr;
+  const auto it = texts_.find(id);
+  return it == texts_.end() ? nullptr : &it->second;
 }
 
 std::size_t Graph::memory() const {

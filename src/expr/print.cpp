@@ -2,6 +2,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <utility>
+
+#include "expr/opposite_relation.hpp"
 
 namespace saltus {
 
@@ -11,6 +15,21 @@ std::string number_text(double value) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return {buffer, end};
+}
+
+std::string opposite_relation(const std::string& relation) {
+  constexpr std::pair<std::string_view, std::string_view> pairs[] = {
+      {" <> ", " == "}, {" == ", " <> "}, {" >= ", " < "}, {" <= ", " > "}, {" > ", " <= "}, {" < ", " >= "}};
+  int depth = 0;
+  for (std::size_t k = 0; k < relation.size(); ++k) {
+    const char c = relation[k];
+    depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+    if (depth > 0 || c != ' ') continue;
+    for (const auto& [sign, opposite] : pairs)
+      if (relation.compare(k, sign.size(), sign) == 0)
+        return relation.substr(0, k) + std::string(opposite) + relation.substr(k + sign.size());
+  }
+  return "";
 }
 
 namespace {
@@ -43,12 +62,18 @@ class Printer {
   }
 
   Level level(NodeId id) const {
+    if (graph_.text_of(id)) return level_relation;
+    if (const std::optional<Shape> shape = shape_of(id)) return shape->is_call ? level_atom : level_relation;
     const Node& n = graph_.node(id);
     switch (n.op) {
-      case Op::select: return level_if;
-      case Op::logical_or: return level_or;
-      case Op::logical_and: return level_and;
-      case Op::logical_not: return is_relation(n.a) ? level_relation : level_not;
+      case Op::select:
+        return level_if;
+      case Op::logical_or:
+        return level_or;
+      case Op::logical_and:
+        return level_and;
+      case Op::logical_not:
+        return is_relation(n.a) || graph_.text_of(n.a) ? level_relation : level_not;
       case Op::positive:
       case Op::nonnegative:
       case Op::live_positive:
@@ -62,6 +87,89 @@ class Printer {
       case Op::constant: return graph_.constant_value(id) < 0.0 ? level_sum : level_atom;
       default: return level_atom;
     }
+  }
+
+  /// What is made of several operations and has a name: a call, or "a == b".
+  struct Shape {
+    std::string_view name;
+    NodeId a, b = no_node;
+    bool is_call = true;
+  };
+  std::optional<Shape> shape_of(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (n.op == Op::select) return shape_of_choice(n);
+    if (n.op == Op::logical_and || n.op == Op::logical_or) return shape_of_pair(n);
+    return std::nullopt;
+  }
+
+  /// A relation as "g > 0" and so on: of x >= 0 and not (x >= 0) the same g.
+  struct Sign {
+    NodeId g = no_node;
+    bool above = true;  // g > 0 or g >= 0; otherwise g < 0 or g <= 0
+    bool strict = true;
+  };
+  std::optional<Sign> sign_of(NodeId id) const {
+    const bool negated = graph_.node(id).op == Op::logical_not;
+    const Node& r = graph_.node(negated ? graph_.node(id).a : id);
+    const bool strict = r.op == Op::positive || r.op == Op::live_positive;
+    if (!strict && r.op != Op::nonnegative && r.op != Op::live_nonnegative) return std::nullopt;
+    return Sign{r.a, !negated, strict != negated};
+  }
+
+  bool is_opposite(NodeId a, NodeId b) const {
+    const Node &x = graph_.node(a), &y = graph_.node(b);
+    if (x.op == Op::neg && x.a == b) return true;
+    if (y.op == Op::neg && y.a == a) return true;
+    if (x.op == Op::sub && y.op == Op::sub) return x.a == y.b && x.b == y.a;
+    return x.op == Op::constant && y.op == Op::constant && graph_.constant_value(a) == -graph_.constant_value(b);
+  }
+  bool is_value(NodeId id, double value) const { return graph_.is_constant(id) && graph_.constant_value(id) == value; }
+
+  std::optional<Shape> shape_of_choice(const Node& n) const {
+    const std::optional<Sign> sign = sign_of(n.a);
+    if (!sign) return std::nullopt;
+    const NodeId above = sign->above ? n.b : n.c, below = sign->above ? n.c : n.b;
+    const Node& g = graph_.node(sign->g);
+    if (above == sign->g && is_opposite(above, below)) return Shape{"abs", above};
+    if (above == sign->g && is_value(below, 0.0)) return Shape{"max", above, below};
+    if (below == sign->g && is_value(above, 0.0)) return Shape{"min", below, above};
+    if (g.op == Op::sub && above == g.a && below == g.b) return Shape{"max", above, below};
+    if (g.op == Op::sub && above == g.b && below == g.a) return Shape{"min", above, below};
+    if (!is_value(above, 1.0) || graph_.node(below).op != Op::select) return std::nullopt;
+    const Node& rest = graph_.node(below);
+    const std::optional<Sign> second = sign_of(rest.a);
+    if (!second || second->g != sign->g || !is_value(second->above ? rest.b : rest.c, 0.0) ||
+        !is_value(second->above ? rest.c : rest.b, -1.0))
+      return std::nullopt;
+    return Shape{"sign", sign->g};
+  }
+
+  /// a >= b and a <= b, or a > b or a < b.
+  std::optional<Shape> shape_of_pair(const Node& n) const {
+    const std::optional<Sign> first = sign_of(n.a), second = sign_of(n.b);
+    const bool differ = n.op == Op::logical_or;
+    if (!first || !second || first->strict != differ || second->strict != differ) return std::nullopt;
+    const bool meet = first->g == second->g ? first->above != second->above
+                                            : first->above == second->above && is_opposite(first->g, second->g);
+    if (!meet) return std::nullopt;
+    const Node& g = graph_.node(first->g);
+    const std::string_view name = differ ? " <> " : " == ";
+    if (g.op != Op::sub) return Shape{name, first->g, no_node, false};
+    const bool swap = moves_only_on_the_right(g);
+    return Shape{name, swap ? g.b : g.a, swap ? g.a : g.b, false};
+  }
+
+  void write_shape(const Shape& shape, int depth) {
+    if (shape.is_call) {
+      const NodeId arguments[] = {shape.a, shape.b};
+      return write_call(shape.name, std::span(arguments, shape.b == no_node ? 1 : 2), depth);
+    }
+    write(shape.a, level_sum, depth);
+    text_ += shape.name;
+    if (shape.b == no_node)
+      text_ += "0";
+    else
+      write(shape.b, level_sum, depth);
   }
 
   /// (a + b)^2 is a product for the graph; x*x is as short as it is.
@@ -129,6 +237,11 @@ class Printer {
   }
 
   void write_node(NodeId id, int depth) {
+    if (const std::string* text = graph_.text_of(id)) {
+      text_ += *text;
+      return;
+    }
+    if (const std::optional<Shape> shape = shape_of(id)) return write_shape(*shape, depth);
     const Node n = graph_.node(id);
     switch (n.op) {
       case Op::constant: text_ += number_text(graph_.constant_value(id)); return;
@@ -152,10 +265,16 @@ class Printer {
       case Op::nonnegative:
       case Op::live_nonnegative: return write_relation(n.a, " >= ", depth);
       case Op::logical_not:
-        if (is_relation(n.a)) {
+        if (is_relation(n.a) && !graph_.text_of(n.a)) {
           const Node& r = graph_.node(n.a);
           const bool strict = r.op == Op::positive || r.op == Op::live_positive;
           return write_relation(r.a, strict ? " <= " : " < ", depth);
+        }
+        if (const std::string* text = graph_.text_of(n.a)) {
+          if (std::string opposite = opposite_relation(*text); !opposite.empty()) {
+            text_ += opposite;
+            return;
+          }
         }
         text_ += "not ";
         return write(n.a, level_relation, depth);

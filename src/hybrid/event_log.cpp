@@ -1,5 +1,7 @@
 #include "hybrid/event_log.hpp"
 
+#include <saltus/hybrid/event_text.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -12,11 +14,16 @@ namespace {
 
 constexpr std::size_t few = 16;  // shapes that are likely to come again
 
-/// "v1 > v2" as a surface: "v1 = v2".
+/// "v1 > v2" as a surface: "v1 = v2". Relations in parentheses are arguments.
 std::string surface_name(std::string relation) {
-  for (const char* sign : {" >= ", " > "})
-    if (const auto place = relation.find(sign); place != std::string::npos)
-      return relation.replace(place, std::string_view(sign).size(), " = ");
+  int depth = 0;
+  for (std::size_t k = 0; k < relation.size(); ++k) {
+    const char c = relation[k];
+    depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+    if (depth > 0 || (c != '<' && c != '>')) continue;
+    const std::size_t length = k + 1 < relation.size() && relation[k + 1] == '=' ? 2 : 1;
+    return relation.replace(k, length, "=");
+  }
   return relation;
 }
 
@@ -177,6 +184,10 @@ Event EventLog::make(const Entry& e, std::size_t& number, const HybridSystem& sy
     event.where.push_back(guards[static_cast<std::size_t>(k)].where);
   }
   event.direction = list<int>(take(shape_integers_, integer, shape.guards));
+  for (std::size_t k = 0; k < event.guards.size(); ++k) {
+    const int guard = shape_integers_[shape.integers + k];
+    event.becomes.push_back(truth_change(guards[static_cast<std::size_t>(guard)], event.direction[k]));
+  }
   event.actions = list<std::string>(take(actions_, action, shape.actions));
   event.message = shape.message;
   if (shape.kind == EventKind::touch) return event;  // nothing changed

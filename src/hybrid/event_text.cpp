@@ -10,15 +10,22 @@ namespace {
 
 constexpr std::size_t most_in_a_line = 2;  // jumps
 
+bool is_relation(const std::string& name) {
+  return name.find_first_of("<>") != std::string::npos;
+}
+
 }  // namespace
 
-std::string guard_change(const std::string& name, int direction) {
+int truth_change(const GuardInfo& guard, int direction) {
+  return is_relation(guard.name) ? direction * guard.true_side : 0;
+}
+
+std::string guard_change(const std::string& name, int direction, int becomes) {
   if (name.starts_with("sample(")) return name + " is due";
   if (name.starts_with("input ")) return name + " changes";
-  if (name.find_first_of("<>") != std::string::npos)
-    return name + (direction > 0   ? " becomes true"
-                   : direction < 0 ? " becomes false"
-                                   : ": both sides become equal for an instant");
+  if (name.ends_with(" an integer")) return name;  // of a rounding: it says where to
+  if (becomes != 0) return name + (becomes > 0 ? " becomes true" : " becomes false");
+  if (is_relation(name)) return name + ": both sides become equal for an instant";
   return name + (direction > 0 ? " (rising)" : direction < 0 ? " (falling)" : " (touching)");
 }
 

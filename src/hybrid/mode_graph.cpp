@@ -1,3 +1,4 @@
+#include <saltus/hybrid/event_text.hpp>
 #include <saltus/hybrid/mode_graph.hpp>
 
 #include <algorithm>
@@ -88,6 +89,9 @@ class Edges {
     edge.kind = event.kind;
     for (const int guard : event.guards) edge.guards.push_back(system_.guards()[static_cast<std::size_t>(guard)].name);
     edge.direction = list(event.directions);
+    for (std::size_t k = 0; k < event.guards.size(); ++k)
+      edge.becomes.push_back(
+          truth_change(system_.guards()[static_cast<std::size_t>(event.guards[k])], event.directions[k]));
     edge.actions = list(event.actions);
     edge.first = event.t;
     return edge;

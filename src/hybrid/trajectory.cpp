@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
 
+#include "base/ridders.hpp"
 #include "hybrid/event_log.hpp"
 #include "hybrid/result_readers.hpp"
 
@@ -42,7 +46,7 @@ std::string_view to_string(JumpCause cause) {
 std::string Event::describe() const {
   std::string text(to_string(kind));
   for (std::size_t k = 0; k < guards.size(); ++k)
-    text += (k == 0 ? ": " : ", ") + guard_change(guards[k], direction[k]);
+    text += (k == 0 ? ": " : ", ") + guard_change(guards[k], direction[k], k < becomes.size() ? becomes[k] : 0);
   for (std::size_t k = 0; k < actions.size(); ++k) text += (k == 0 ? "; " : ", ") + actions[k];
   for (std::size_t k = 0; k < surfaces.size(); ++k)
     text += fmt::format("{} {} with weight {:.6g}", k == 0 ? "; slides on" : ",", surfaces[k], weights[k]);
@@ -87,13 +91,37 @@ const std::vector<VariableInfo>& Trajectory::variables() const {
   return readers_->system().observed();
 }
 
+namespace {
+
+/// "m/s" of "m", "(m/s)/s" of "m/s".
+std::string rate_unit(const std::string& unit) {
+  if (unit.empty()) return "";
+  return (unit.find_first_of("/.* ") == std::string::npos ? unit : "(" + unit + ")") + "/s";
+}
+
+}  // namespace
+
 std::size_t Trajectory::index(const std::string& name) const {
   const NameTable names(variables(), [](const VariableInfo& v) -> std::string_view { return v.name; });
   if (const auto place = names.find(name)) return *place;
+  if (const NameSpelling spelling = read_name(name); spelling.of == NameSpelling::Of::derivative)
+    if (const auto place = names.find(spelling.name)) return variables().size() + *place;
   throw UsageError("there is no variable '" + name + "' in the result" + names.hint(name));
 }
 
-Mode Trajectory::mode(const Segment& segment) const { return events_->modes().mode(segment.mode); }
+VariableInfo Trajectory::variable(std::size_t position) const {
+  const std::size_t count = variables().size();
+  if (position < count) return variables()[position];
+  const VariableInfo& of = variables().at(position - count);
+  VariableDetails details;
+  details.unit = rate_unit(of.details->unit);
+  if (!of.details->description.empty()) details.description = "derivative of: " + of.details->description;
+  return {.name = "der(" + of.name + ")", .nominal = of.nominal, .details = details};
+}
+
+Mode Trajectory::mode(const Segment& segment) const {
+  return events_->modes().mode(segment.mode);
+}
 
 namespace {
 
@@ -125,13 +153,69 @@ class StepReader {
     return values_;
   }
 
+  /// Derivatives of all variables by time. Differences are taken along the line through the point with the slope of the
+  /// solution, on which the derivative is the same.
+  template <class FindMode>
+  std::span<const double> slopes(const Trajectory::Segment& segment, const Trajectory::Step& step, double t,
+                                 FindMode&& mode) {
+    read(segment, step, t, mode);
+    const Structure& structure = system_->structure();
+    const std::vector<double> x = x_, along = slope_at_point(step, t);
+    const double length = std::abs(step.t_end - step.polynomial.t0);
+    const auto on = [&](double h, std::vector<double>& values) { return on_line(step, x, along, t, h, values); };
+    slopes_ = differentiate_at_zero(values_.size(), 0.02 * (length > 0.0 ? length : 1.0), on).derivatives;
+    find_places();
+    for (std::size_t j = 0; j < places_.size(); ++j)
+      if (places_[j] >= 0 && (structure.explicit_ode || structure.differentiated(static_cast<int>(j))))
+        slopes_[static_cast<std::size_t>(places_[j])] = along[j];
+    return slopes_;
+  }
+
  private:
+  /// The derivatives of what the system carries; of algebraic variables those of the dense output, which are guesses.
+  std::vector<double> slope_at_point(const Trajectory::Step& step, double t) {
+    const Structure& structure = system_->structure();
+    if (structure.explicit_ode) return xp_;
+    std::vector<double> slope(x_.size());
+    step.polynomial.derivative(t, slope);
+    for (std::size_t j = 0; j < slope.size(); ++j)
+      if (structure.differentiated(static_cast<int>(j))) slope[j] = xp_[j];
+    return slope;
+  }
+
+  /// All variables at a distance h on the line. False: they have no values there.
+  bool on_line(const Trajectory::Step& step, const std::vector<double>& x, const std::vector<double>& along, double t,
+               double h, std::vector<double>& values) {
+    for (std::size_t j = 0; j < x.size(); ++j) x_[j] = x[j] + h * along[j];
+    if (system_->structure().explicit_ode) {
+      system_->rhs(t + h, x_, xp_);
+    } else {
+      step.polynomial.derivative(t, xp_);
+      consistency_.refine(*system_, t + h, x_, xp_);
+    }
+    hybrid_.observe(mode_, t + h, x_, xp_, values);
+    return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+  }
+
+  /// Where the variables of the systems stand among those that are observed; -1: nowhere.
+  void find_places() {
+    if (!places_.empty()) return;
+    std::unordered_map<std::string_view, int> observed;
+    for (std::size_t k = 0; k < hybrid_.observed().size(); ++k)
+      observed.emplace(hybrid_.observed()[k].name, static_cast<int>(k));
+    for (const VariableInfo& v : hybrid_.variables()) {
+      const auto found = observed.find(v.name);
+      places_.push_back(found == observed.end() ? -1 : found->second);
+    }
+  }
+
   HybridSystem& hybrid_;
   Consistency& consistency_;
   const Trajectory::Segment* segment_ = nullptr;
   Mode mode_;
   System* system_ = nullptr;
-  std::vector<double> x_, xp_, values_;
+  std::vector<double> x_, xp_, values_, slopes_;
+  std::vector<int> places_;
 };
 
 }  // namespace
@@ -191,9 +275,57 @@ std::vector<double> Trajectory::limit(double t, bool right) const {
   return values;
 }
 
-std::vector<double> Trajectory::at(double t) const { return limit(t, true); }
-double Trajectory::at(double t, const std::string& name) const { return limit(t, true)[index(name)]; }
-std::vector<double> Trajectory::before(double t) const { return limit(t, false); }
+const Trajectory::Step* Trajectory::find_step(double t, bool right, const Segment*& segment) const {
+  const Place place = find(t, right);
+  if (place.step) {
+    segment = place.segment;
+    return place.step;
+  }
+  const double direction = t_end_ >= t_start_ ? 1.0 : -1.0;
+  const Step* found = nullptr;
+  for (const Segment& s : segments_)  // only at the two ends of a run
+    for (const Step& step : s.steps)
+      if (!found || (step.polynomial.t0 - t) * direction < 0.0) {
+        found = &step;
+        segment = &s;
+      }
+  return found;
+}
+
+std::vector<double> Trajectory::slope_limit(double t, bool right) const {
+  const Segment* segment = nullptr;
+  const Step* const step = find_step(t, right, segment);
+  std::vector<double> slopes(variables().size(), std::numeric_limits<double>::quiet_NaN());
+  if (!step) return slopes;
+  readers_->with_system([&](HybridSystem& hybrid, Consistency& consistency) {
+    StepReader reader(hybrid, consistency);
+    const auto found = reader.slopes(*segment, *step, t, [&](const Segment& s) { return mode(s); });
+    slopes.assign(found.begin(), found.end());
+  });
+  return slopes;
+}
+
+std::vector<double> Trajectory::at(double t) const {
+  return limit(t, true);
+}
+double Trajectory::at(double t, const std::string& name) const {
+  const std::size_t place = index(name);
+  return place < variables().size() ? limit(t, true)[place] : slope_limit(t, true)[place - variables().size()];
+}
+std::vector<double> Trajectory::slopes(double t) const {
+  return slope_limit(t, true);
+}
+std::vector<double> Trajectory::slopes_before(double t) const {
+  return slope_limit(t, false);
+}
+double Trajectory::slope(double t, const std::string& name) const {
+  const std::size_t place = index(name);
+  if (place >= variables().size()) throw UsageError("slope: '" + name + "' is a derivative already");
+  return slope_limit(t, true)[place];
+}
+std::vector<double> Trajectory::before(double t) const {
+  return limit(t, false);
+}
 
 Trajectory::Samples Trajectory::sample(int intervals) const {
   if (intervals < 1) throw UsageError("sample: at least one interval is needed");
@@ -233,20 +365,35 @@ void Trajectory::sample(std::span<const double> times, std::span<const int> vari
     throw UsageError(fmt::format("sample: {} variables at {} times need memory for {} numbers, and as many sides as times",
                                  variables.size(), times.size(), times.size() * variables.size()));
   for (const int k : variables)
-    if (k < 0 || static_cast<std::size_t>(k) >= this->variables().size())
-      throw UsageError(fmt::format("sample: there is no variable number {}; the result has {}", k, this->variables().size()));
+    if (k < 0 || static_cast<std::size_t>(k) >= 2 * this->variables().size())
+      throw UsageError(
+          fmt::format("sample: there is no variable number {}; the result has {}", k, this->variables().size()));
+  const std::size_t count = this->variables().size();
+  const bool of_values = std::ranges::any_of(variables, [&](int k) { return static_cast<std::size_t>(k) < count; });
+  const bool of_slopes = std::ranges::any_of(variables, [&](int k) { return static_cast<std::size_t>(k) >= count; });
   constexpr std::size_t piece = 4096;  // a reader keeps the systems of all modes that it meets
   const auto find_mode = [&](const Segment& s) { return mode(s); };
   for (std::size_t first = 0; first < times.size(); first += piece)
     readers_->with_system([&](HybridSystem& hybrid, Consistency& consistency) {
       StepReader reader(hybrid, consistency);
       for (std::size_t i = first; i < std::min(first + piece, times.size()); ++i) {
-        const Place place = find(times[i], before.empty() || before[i] == 0);
-        const std::span<const double> values = place.values
-                                                   ? std::span<const double>(*place.values)
-                                                   : reader.read(*place.segment, *place.step, place.t, find_mode);
+        const bool right = before.empty() || before[i] == 0;
+        if (of_values) {
+          const Place place = find(times[i], right);
+          const std::span<const double> values = place.values
+                                                     ? std::span<const double>(*place.values)
+                                                     : reader.read(*place.segment, *place.step, place.t, find_mode);
+          for (std::size_t k = 0; k < variables.size(); ++k)
+            if (const auto v = static_cast<std::size_t>(variables[k]); v < count) out[k * times.size() + i] = values[v];
+        }
+        if (!of_slopes) continue;
+        const Segment* segment = nullptr;
+        const Step* const step = find_step(times[i], right, segment);
+        const std::span<const double> slopes =
+            step ? reader.slopes(*segment, *step, times[i], find_mode) : std::span<const double>();
         for (std::size_t k = 0; k < variables.size(); ++k)
-          out[k * times.size() + i] = values[static_cast<std::size_t>(variables[k])];
+          if (const auto v = static_cast<std::size_t>(variables[k]); v >= count)
+            out[k * times.size() + i] = step ? slopes[v - count] : std::numeric_limits<double>::quiet_NaN();
       }
     });
 }

@@ -54,7 +54,7 @@ std::vector<Stretch> stretches_of(const Trajectory& run) {
 class StretchSamples {
  public:
   StretchSamples(const Trajectory& run, const Stretch& stretch, const std::vector<std::size_t>& picked)
-      : run_(run), stretch_(stretch), picked_(picked) {
+      : run_(run), stretch_(stretch), picked_(picked), places_(picked.begin(), picked.end()) {
     for (const auto* step = stretch.first; step <= stretch.last; ++step) {
       const double a = step->polynomial.t0, b = step->t_end;
       for (const double share : {0.0, 0.21, 0.47, 0.79}) t_.push_back(a + (b - a) * share);  // out of step with swings
@@ -94,10 +94,9 @@ class StretchSamples {
  private:
   std::size_t steps() const { return static_cast<std::size_t>(stretch_.last - stretch_.first) + 1; }
   std::vector<double> value(double t) const {
-    const std::vector<double> all = t == stretch_.end() ? run_.before(t) : run_.at(t);
-    std::vector<double> values;
-    values.reserve(picked_.size());
-    for (const std::size_t k : picked_) values.push_back(all[k]);
+    const unsigned char before = t == stretch_.end();
+    std::vector<double> values(picked_.size());
+    run_.sample({&t, 1}, places_, values, {&before, 1});
     return values;
   }
 
@@ -112,6 +111,7 @@ class StretchSamples {
   const Trajectory& run_;
   Stretch stretch_;
   const std::vector<std::size_t>& picked_;
+  std::vector<int> places_;
   std::vector<double> t_;
   std::vector<std::vector<double>> values_, slopes_;
   std::map<double, std::vector<double>> inside_, slopes_inside_;

@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t most_jumps = 4;  // that are listed
 
 std::string guard_line(const Event& e, std::size_t k) {
-  std::string text = guard_change(e.guards[k], k < e.direction.size() ? e.direction[k] : 0);
+  std::string text =
+      guard_change(e.guards[k], k < e.direction.size() ? e.direction[k] : 0, k < e.becomes.size() ? e.becomes[k] : 0);
   if (text.ends_with(" is due") || text.ends_with(" changes")) return text;  // known in advance: slopes say nothing
   const bool slopes = k < e.slope_before.size() && k < e.slope_after.size() && std::isfinite(e.slope_before[k]) &&
                       std::isfinite(e.slope_after[k]);

@@ -64,7 +64,7 @@ void write_fit_plot(const Fit& fit, const std::string& file, const std::string& 
     fmt::format_to(out, "EOD\n$data{} << EOD\n", k);
     for (const FitResidual* r : panel.points) fmt::format_to(out, "{:.10g} {:.10g}\n", r->t, r->measured);
     fmt::format_to(out, "EOD\nset ylabel {} noenhanced\n{}plot $model{} with lines lw 1.5 lc rgb '{}' title 'model'",
-                   plot_text(plot_label(panel.label, run.variables()[place].details->unit)),
+                   plot_text(plot_label(panel.label, run.variable(place).details->unit)),
                    k + 1 == panels.size() ? "set xlabel 'time'\n" : "", k, plot_colours[0]);
     if (!panel.points.empty())
       fmt::format_to(out, ", $data{} with points pt 7 ps 0.5 lc rgb '{}' title 'data'", k, plot_colours[1]);

@@ -3,6 +3,7 @@
 // markup. The policy of the page names the hashes of its own script and style, so that nothing else could run.
 #include <fmt/format.h>
 #include <saltus/base/version.hpp>
+#include <saltus/hybrid/impulses.hpp>
 #include <saltus/io/html_report.hpp>
 #include <saltus/io/result_files.hpp>
 
@@ -113,7 +114,7 @@ void add_variables(Json& data, const Trajectory& run, const HtmlReportOptions& o
   Json variables = Json::array();
   std::vector<std::size_t> phase;
   for (std::size_t n = 0; n < chosen.size(); ++n) {
-    const VariableInfo& v = run.variables()[chosen[n]];
+    const VariableInfo v = run.variable(chosen[n]);
     Json json = {
         {"name", clean(v.name)}, {"unit", clean(v.details->unit)}, {"description", clean(v.details->description)}};
     if (v.details->type != VariableType::real) json["type"] = to_string(v.details->type);
@@ -126,7 +127,7 @@ void add_variables(Json& data, const Trajectory& run, const HtmlReportOptions& o
     const bool moves = curves[n].high > curves[n].low && !piecewise_constant(curves[n]);
     if (moves && (states.empty() || states.contains(v.name)) && phase.size() < 2) {
       // two states of different kinds make the better picture
-      if (phase.empty() || run.variables()[chosen[phase[0]]].details->unit != v.details->unit) phase.push_back(n);
+      if (phase.empty() || run.variable(chosen[phase[0]]).details->unit != v.details->unit) phase.push_back(n);
     }
     variables.push_back(std::move(json));
   }
@@ -151,6 +152,10 @@ Json event_of_report(const Trajectory& run, std::size_t k, const HtmlReportOptio
   const Event& e = run.events()[k];
   Json lines = Json::array(), places = Json::array();
   for (std::string& line : explain(e, run.variables())) lines.push_back(clean(std::move(line)));
+  constexpr std::size_t most_impulses = 4;
+  if (options.system)
+    for (std::string& line : impulse_texts(impulses_of(*options.system, run, e), most_impulses))
+      lines.push_back(clean(std::move(line)));
   std::set<int> numbers;
   for (const SourceLocation& place : e.where)
     if (place.known() && place.file == options.source_file) numbers.insert(place.line);

@@ -1,5 +1,7 @@
 #include "io/mode_drawing.hpp"
 
+#include <saltus/hybrid/event_text.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,8 +24,8 @@ struct FullGraph {
 
 std::string label_of(const Event& e) {
   if (!e.guards.empty()) {
-    const int direction = e.direction.empty() ? 0 : e.direction.front();
-    return e.guards.front() + (direction > 0 ? " becomes true" : direction < 0 ? " becomes false" : " touches");
+    return guard_change(e.guards.front(), e.direction.empty() ? 0 : e.direction.front(),
+                        e.becomes.empty() ? 0 : e.becomes.front());
   }
   return e.actions.empty() ? std::string(to_string(e.kind)) : e.actions.front();
 }

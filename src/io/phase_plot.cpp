@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -21,6 +22,15 @@ struct Point {
   bool jump;  ///< reached by a jump
 };
 
+/// Two variables at a time.
+std::array<double, 2> point_of(const Trajectory& run, double t, std::size_t x, std::size_t y, bool left = false) {
+  const std::array<int, 2> places = {static_cast<int>(x), static_cast<int>(y)};
+  const unsigned char before = left;
+  std::array<double, 2> point;
+  run.sample({&t, 1}, places, point, {&before, 1});
+  return point;
+}
+
 /// Points along the path, dense enough for smooth lines.
 std::vector<Point> path_of(const Trajectory& run, std::size_t x, std::size_t y) {
   std::vector<Point> path;
@@ -31,21 +41,21 @@ std::vector<Point> path_of(const Trajectory& run, std::size_t x, std::size_t y) 
   std::ranges::sort(times);
   times.erase(std::unique(times.begin(), times.end()), times.end());
   if (times.empty()) return path;
-  const auto add = [&](double t, const std::vector<double>& values, bool jump) {
-    if (std::isfinite(values[x]) && std::isfinite(values[y])) path.push_back({t, values[x], values[y], jump});
+  const auto add = [&](double t, const std::array<double, 2>& point, bool jump) {
+    if (std::isfinite(point[0]) && std::isfinite(point[1])) path.push_back({t, point[0], point[1], jump});
   };
   const bool backwards = run.t_end() < run.t_start();
   if (backwards) std::ranges::reverse(times);
   const std::size_t fine = std::clamp<std::size_t>(most_points / times.size(), 1, 60);
-  add(times.front(), run.at(times.front()), false);
+  add(times.front(), point_of(run, times.front(), x, y), false);
   for (std::size_t k = 1; k < times.size(); ++k) {
     for (std::size_t n = 1; n < fine; ++n) {
       const double t = times[k - 1] + (times[k] - times[k - 1]) * static_cast<double>(n) / static_cast<double>(fine);
-      add(t, run.at(t), false);
+      add(t, point_of(run, t, x, y), false);
     }
-    const auto before = run.before(times[k]), after = run.at(times[k]);
+    const auto before = point_of(run, times[k], x, y, true), after = point_of(run, times[k], x, y);
     add(times[k], before, false);
-    if (before[x] != after[x] || before[y] != after[y]) add(times[k], after, true);
+    if (before != after) add(times[k], after, true);
   }
   return path;
 }
@@ -161,7 +171,7 @@ std::string phase_plot_script(const Trajectory& run, std::size_t x, std::size_t 
   std::vector<Point> path = path_of(run, x, y);
   if (path.empty()) throw UsageError("the run has no values that could be drawn");
   const auto label = [&](std::size_t k) {
-    return plot_text(plot_label(run.variables()[k].name, run.variables()[k].details->unit));
+    return plot_text(plot_label(run.variable(k).name, run.variable(k).details->unit));
   };
   const PathRange xs = range_of(path, &Point::x), ys = range_of(path, &Point::y);
   const std::string shading = name_of_shading(run),
@@ -173,17 +183,16 @@ std::string phase_plot_script(const Trajectory& run, std::size_t x, std::size_t 
                  path.front().x, path.front().y, path.back().x, path.back().y);
   const std::size_t every = run.events().size() / most_dots + 1;
   for (std::size_t k = 0; k < run.events().size(); k += every) {
-    const std::vector<double>& values =
-        run.events()[k].after.empty() ? run.at(run.events()[k].t) : run.events()[k].after;
-    if (std::isfinite(values[x]) && std::isfinite(values[y]))
-      fmt::format_to(out, "{:.10g} {:.10g}\n", values[x], values[y]);
+    const std::array<double, 2> point = point_of(run, run.events()[k].t, x, y);
+    if (std::isfinite(point[0]) && std::isfinite(point[1]))
+      fmt::format_to(out, "{:.10g} {:.10g}\n", point[0], point[1]);
   }
   script += "EOD\n";
   fmt::format_to(out, "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n",
                  plot_text(options.title), label(x), label(y));
   fmt::format_to(out, "set xrange [{:.10g}:{:.10g}]\nset yrange [{:.10g}:{:.10g}]\n", xs.low, xs.high, ys.low, ys.high);
-  const std::string& unit = run.variables()[x].details->unit;
-  if (unit == "m" && unit == run.variables()[y].details->unit) script += "set size ratio -1\n";
+  const std::string unit = run.variable(x).details->unit;
+  if (unit == "m" && unit == run.variable(y).details->unit) script += "set size ratio -1\n";
   script += arrows(path, xs, ys) + "plot ";
   if (!lines.empty()) script += "$surfaces with lines lw 1.2 dt 2 lc rgb '#8a6a00' title 'surface', ";
   if (!shading.empty()) fmt::format_to(out, "$sliding with lines lw 7 lc rgb '{}' title '{}', ", plot_shading, shading);

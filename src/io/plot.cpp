@@ -86,7 +86,7 @@ void write_data(std::string& script, const PlotCurve& c, double time_scale, doub
 std::string panel_label(const Trajectory& run, const PlotPanel& panel, const PlotLayout& layout, double height) {
   const std::string unit = panel.unit.empty() ? "" : "[" + panel.unit + "]";
   std::string text;
-  for (const PlotCurve& c : panel.curves) text += (text.empty() ? "" : ", ") + run.variables()[c.variable].name;
+  for (const PlotCurve& c : panel.curves) text += (text.empty() ? "" : ", ") + run.variable(c.variable).name;
   const std::string both = text + (unit.empty() ? "" : " ") + unit;
   if (text.size() <= 24 && layout.width_of(both) <= height) return both;
   return layout.width_of(unit) <= height ? unit : "";
@@ -137,7 +137,7 @@ void write_rows(std::string& script, const Trajectory& run, const PlotPanel& pan
   for (std::size_t row = 0; row < count; ++row) {
     const PlotCurve& c = panel.curves[row];
     const double base = static_cast<double>(count - 1 - row);
-    const VariableDetails& details = *run.variables()[c.variable].details;
+    const VariableDetails details = *run.variable(c.variable).details;
     const bool logical =
         details.type == VariableType::boolean || (details.type == VariableType::real && c.low >= 0.0 && c.high <= 1.0);
     const char* colour = plot_colours[row % plot_colours.size()];
@@ -155,8 +155,8 @@ void write_rows(std::string& script, const Trajectory& run, const PlotPanel& pan
         fmt::format_to(out, "set label {} {} at {:.10g},{:g} center front noenhanced font ',{:.4g}'\n", object,
                        plot_text(value), 0.5 * (box.from + box.to) * time_scale, base + 0.5, font);
     }
-    labels += fmt::format("{}{} {:g}", row ? ", " : "", plot_text(shortened(run.variables()[c.variable].name, 14)),
-                          base + 0.5);
+    labels +=
+        fmt::format("{}{} {:g}", row ? ", " : "", plot_text(shortened(run.variable(c.variable).name, 14)), base + 0.5);
   }
   fmt::format_to(out,
                  "set yrange [0:{}]\nset ytics ({}) noenhanced scale 0\nunset ylabel\nunset grid\nplot NaN notitle\n",

@@ -36,7 +36,7 @@ std::string shortened(const std::string& text, std::size_t most) {
 }
 
 std::string key_name(const Trajectory& run, const PlotCurve& curve) {
-  std::string name = run.variables()[curve.variable].name;
+  std::string name = run.variable(curve.variable).name;
   if (name.size() > longest_name) {
     // both ends stay: names of a hierarchy often begin, or end, in the same way
     std::size_t rest = name.size() - longest_name / 2;

@@ -155,7 +155,7 @@ SiPrefix si_prefix(const std::string& unit, double size) {
 
 PlotCurve plot_curve(const Trajectory& run, std::size_t variable, std::size_t columns) {
   const std::vector<std::size_t> one = {variable};
-  return curve_of(curve_nodes(run, one, {}).front(), variable, columns, run.variables()[variable].details->type);
+  return curve_of(curve_nodes(run, one, {}).front(), variable, columns, run.variable(variable).details->type);
 }
 
 std::vector<PlotPanel> plot_panels(const Trajectory& run, const std::vector<std::size_t>& chosen, std::size_t columns) {
@@ -165,12 +165,12 @@ std::vector<PlotPanel> plot_panels(const Trajectory& run, const std::vector<std:
   rows.rows = true;
   const auto size_of = [](const PlotCurve& c) { return std::max(std::abs(c.low), std::abs(c.high)); };
   for (std::size_t n = 0; n < chosen.size(); ++n) {
-    PlotCurve curve = curve_of(nodes[n], chosen[n], columns, run.variables()[chosen[n]].details->type);
+    PlotCurve curve = curve_of(nodes[n], chosen[n], columns, run.variable(chosen[n]).details->type);
     if (!curve.boxes.empty()) {
       rows.curves.push_back(std::move(curve));
       continue;
     }
-    const std::string& unit = run.variables()[chosen[n]].details->unit;
+    const std::string unit = run.variable(chosen[n]).details->unit;
     const auto fits = [&](const PlotPanel& panel) {
       if (panel.unit != unit) return false;
       if (!unit.empty()) return true;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <saltus/base/version.hpp>
+#include <saltus/hybrid/impulses.hpp>
 #include <saltus/hybrid/mode_graph.hpp>
 #include <saltus/io/result_files.hpp>
 
@@ -37,13 +38,29 @@ Json values(const Trajectory& run, const std::vector<double>& x) {
   return object;
 }
 
-Json event_json(const Trajectory& run, const Event& e) {
+/// What relations become: true, false, or null.
+Json truths(const std::vector<int>& becomes) {
+  Json list = Json::array();
+  for (const int truth : becomes) list.push_back(truth == 0 ? Json(nullptr) : Json(truth > 0));
+  return list;
+}
+
+Json impulses_json(const Trajectory& run, const Event& e, HybridSystem* system) {
+  Json object = Json::object();
+  if (system)
+    for (const Impulse& impulse : impulses_of(*system, run, e))
+      object[impulse.variable] = number_or_null(impulse.value);
+  return object;
+}
+
+Json event_json(const Trajectory& run, const Event& e, HybridSystem* system) {
   Json where = Json::array();
   for (const auto& place : e.where) where.push_back(to_string(place));
   return {{"t", e.t},
           {"kind", to_string(e.kind)},
           {"guards", e.guards},
           {"direction", e.direction},
+          {"becomes", truths(e.becomes)},
           {"slope_before", numbers(e.slope_before)},
           {"slope_after", numbers(e.slope_after)},
           {"where", where},
@@ -52,6 +69,7 @@ Json event_json(const Trajectory& run, const Event& e) {
           {"mode_after", e.mode_after},
           {"jump", number_or_null(e.jump)},
           {"cause", to_string(e.cause)},
+          {"impulses", impulses_json(run, e, system)},
           {"proved", e.proved},
           {"surfaces", e.surfaces},
           {"weights", e.weights},
@@ -96,6 +114,7 @@ Json mode_graph_json(const ModeGraph& graph) {
                      {"kind", to_string(edge.kind)},
                      {"guards", edge.guards},
                      {"direction", edge.direction},
+                     {"becomes", truths(edge.becomes)},
                      {"actions", edge.actions},
                      {"count", edge.count},
                      {"first", number_or_null(edge.first)}});
@@ -195,6 +214,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
         {{"from", number_or_null(c.from)}, {"to", number_or_null(c.to)}, {"events", c.events}, {"guards", c.guards}});
   Json document = {{"saltus", version()},
                    {"model", options.model},
+                   {"arguments", options.arguments},
                    {"status",
                     {{"code", to_string(status.code)},
                      {"message", status.message},
@@ -242,7 +262,7 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
   run.for_each_event([&](const Event& e) {
     out << (first ? "[\n  " : ",\n  ");
     first = false;
-    Json object = event_json(run, e);
+    Json object = event_json(run, e, options.system);
     if (options.sensitivities) add_sensitivity(object, *options.sensitivities, number);
     ++number;
     const std::string event = dump(object);

@@ -27,9 +27,13 @@ std::vector<std::size_t> find_variables(const std::vector<VariableInfo>& variabl
   if (wanted.empty())
     for (std::size_t k = 0; k < variables.size(); ++k) places.push_back(k);
   const NameTable names(variables, [](const VariableInfo& v) -> std::string_view { return v.name; });
-  std::vector<bool> taken(variables.size());
+  std::vector<bool> taken(2 * variables.size());
   for (const std::string& text : wanted) {
-    const std::vector<std::size_t> found = names.find_all(text);
+    std::vector<std::size_t> found = names.find_all(text);
+    if (const NameSpelling spelling = read_name(text); found.empty() && spelling.of == NameSpelling::Of::derivative) {
+      found = names.find_all(spelling.name);
+      for (std::size_t& k : found) k += variables.size();
+    }
     if (found.empty()) throw UsageError(fmt::format("there is no variable '{}'{}", text, names.hint(text)));
     for (const std::size_t k : found)
       if (!taken[k]) {
@@ -67,7 +71,11 @@ TableRows::TableRows(const std::vector<VariableInfo>& variables, const TableOpti
 std::vector<TableRows::Row> TableRows::next_rows(const Trajectory& run) {
   std::vector<Row> rows;
   const auto reached = [&](double t, double end) { return (t - end) * direction_ <= 0.0; };
-  const auto kept = [](const std::vector<double>& values) { return values.empty() ? nullptr : &values; };
+  const bool asks_slopes =
+      std::ranges::any_of(chosen_, [&](int k) { return static_cast<std::size_t>(k) >= run.variables().size(); });
+  const auto kept = [&](const std::vector<double>& values) {
+    return values.empty() || asks_slopes ? nullptr : &values;
+  };
   static const std::vector<Event> no_events;
   const std::vector<Event>& events = with_events_ ? run.events() : no_events;
   const auto add_events_before = [&](double t) {
@@ -122,7 +130,7 @@ ResultTable result_table(const Trajectory& run, const TableOptions& options) {
   TableRows rows(run.variables(), options, run.t_start(), run.t_end());
   ResultTable table;
   for (const int k : rows.chosen()) {
-    const VariableInfo& v = run.variables()[static_cast<std::size_t>(k)];
+    const VariableInfo v = run.variable(static_cast<std::size_t>(k));
     table.columns.push_back({v.name, v.details, {}});
   }
   rows.read(run, [&](double t, std::span<const double> values) {

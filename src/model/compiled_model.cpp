@@ -429,6 +429,10 @@ std::vector<VariableInfo> CompiledModel::parameter_info() const {
   return result;
 }
 
+std::string CompiledModel::watched_text(int guard) const {
+  return impl_->code->guards.watched_text(guard);
+}
+
 bool ModelAccess::shows_guard(const CompiledModel& model, const Mode& mode, int k) {
   const ModelGuards& guards = model.impl_->code->guards;
   const ModelGuards::Guard& guard = guards.guards()[static_cast<std::size_t>(k)];
@@ -447,6 +451,16 @@ std::string ModelAccess::guard_text(const CompiledModel& model, const Mode& mode
   if (!relation) return to_string(lock, 40) + " = " + number_text(value);
   if (code.guards.between(mode, k)) return code.guards.surface_text(k);
   return to_string(BoolExpr(value != 0.0 ? lock : code.negated[place]), 40);
+}
+std::vector<std::string> ModelAccess::guard_reads(const CompiledModel& model, int guard) {
+  const ModelGuards& guards = model.impl_->code->guards;
+  const Expr written = guards.written_function(guards.guards()[static_cast<std::size_t>(guard)].locks.front());
+  std::vector<std::string> names;
+  if (written.is_constant()) return names;
+  for (const SymbolKind kind :
+       {SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete, SymbolKind::parameter, SymbolKind::time})
+    for (const Expr& symbol : symbols_of(std::span(&written, 1), kind)) names.push_back(symbol.name());
+  return names;
 }
 Mode ModelAccess::first_mode(const CompiledModel& model, std::vector<double> discretes) {
   ModelValues values = *model.impl_->values;

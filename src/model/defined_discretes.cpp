@@ -81,7 +81,8 @@ void replace_definitions(ModelData& model) {
   for (std::size_t k = 0; k < definitions.size(); ++k) model.definitions[k].value = definitions[k].value;
   for (ModelData::Clause& clause : model.clauses) {
     rewrite(clause.condition);
-    if (!clause.name.empty()) clause.name = (clause.after >= 0 ? "elsewhen " : "when ") + to_string(clause.condition);
+    if (!clause.name.empty() && !clause.named)
+      clause.name = (clause.after >= 0 ? "elsewhen " : "when ") + to_string(clause.condition);
     for (ModelData::Action& action : clause.actions) {
       action.value = rules.at_events(action.value);
       rewrite(action.only_if);

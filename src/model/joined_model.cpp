@@ -229,7 +229,7 @@ void JoinedModels::append(ModelData part, const PassPlace& p, const JoinedCell& 
   }
   for (ModelData::Assertion& a : part.assertions) m.assertions.push_back(std::move(a));
   for (ModelData::Clause& c : part.clauses) {
-    if (!c.name.empty()) c.name = (c.after >= 0 ? "elsewhen " : "when ") + to_string(c.condition);
+    if (!c.name.empty() && !c.named) c.name = (c.after >= 0 ? "elsewhen " : "when ") + to_string(c.condition);
     if (c.after >= 0) c.after += first;
     m.clauses.push_back(std::move(c));
   }

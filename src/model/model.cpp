@@ -454,6 +454,13 @@ When& When::record_touches() {
   return *this;
 }
 
+When& When::named(const std::string& name) {
+  ModelData::Clause& clause = model().clauses[clause_];
+  clause.name = name;
+  clause.named = true;
+  return *this;
+}
+
 When When::otherwise_when(const BoolExpr& condition, const SourceLocation& where) {
   ModelData& m = model();
   check_graph(m, condition.expr(), "otherwise_when");

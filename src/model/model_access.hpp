@@ -29,6 +29,8 @@ struct ModelAccess {
   /// What a mode's description says about a guard, and whether it mentions it.
   static bool shows_guard(const CompiledModel& model, const Mode& mode, int guard);
   static std::string guard_text(const CompiledModel& model, const Mode& mode, int guard);
+  /// Names of the symbols in the relation of a guard, as the model has it.
+  static std::vector<std::string> guard_reads(const CompiledModel& model, int guard);
   /// The mode before anything is known about guards, with these values of the discrete variables.
   static Mode first_mode(const CompiledModel& model, std::vector<double> discretes);
   /// A surface on which a mode slides, or with which it is in contact, as an equation.

@@ -186,7 +186,7 @@ void ModelArrays::add_pass(ModelData& model, const ModelArrays& arrays, const Lo
   for (auto& d : body.definitions) d.discrete = Expr(model.graph, rules(d.discrete.id()));
   const int first = static_cast<int>(model.clauses.size());
   for (ModelData::Clause& c : body.clauses) {
-    c.name = (c.after >= 0 ? "elsewhen " : "when ") + to_string(c.condition);
+    if (!c.named) c.name = (c.after >= 0 ? "elsewhen " : "when ") + to_string(c.condition);
     if (c.after >= 0) c.after += first;
   }
   for (ModelData::NamedEquation& e : body.equations)

@@ -21,6 +21,12 @@ bool is_continuous(const Expr& g) {
   return false;
 }
 
+/// Whether a relation stands in the model only as its opposite: x >= 0 where the user wrote x < 0.
+bool opposite_was_written(const Expr& relation) {
+  const Graph& graph = *relation.graph();
+  return !graph.was_written(relation.id()) && graph.was_written((!BoolExpr(relation)).expr().id());
+}
+
 }  // namespace
 
 ModelGuards::ModelGuards(const ModelData& model, const EventLogic::Setup& logic,
@@ -107,7 +113,10 @@ ModelGuards::GuardsOfLocks ModelGuards::find_guards(const ModelData& model, cons
     if (fresh) {
       guards_.push_back({Kind::relation, function, {}, {}, {}});
       const auto named = names.find(written_[k].id());
-      info_.push_back({named != names.end() ? *named->second : to_string(BoolExpr(written_[k])), {}, false});
+      const bool opposite = named == names.end() && opposite_was_written(written_[k]);
+      const BoolExpr relation = opposite ? !BoolExpr(written_[k]) : BoolExpr(written_[k]);
+      info_.push_back({named != names.end() ? *named->second : to_string(relation), {}, false});
+      info_.back().true_side = opposite ? -1 : +1;
     }
     Guard& guard = guards_[static_cast<std::size_t>(it->second)];
     guard.locks.push_back(static_cast<int>(k));
@@ -216,6 +225,10 @@ Expr ModelGuards::written_lock(std::size_t lock) const {
 
 Expr ModelGuards::written_function(int lock) const {
   return switching_function(written_lock(static_cast<std::size_t>(lock)));
+}
+
+std::string ModelGuards::watched_text(int guard) const {
+  return to_string(guards_[static_cast<std::size_t>(guard)].function) + " = 0";
 }
 
 std::string ModelGuards::surface_text(int guard) const {

@@ -59,6 +59,8 @@ class ModelGuards {
   Expr written_function(int lock) const;
   /// "v1 - v2 = 0": the surface of a guard in the model's variables.
   std::string surface_text(int guard) const;
+  /// The same in what is watched: eliminated variables are replaced by what they are.
+  std::string watched_text(int guard) const;
   const std::vector<Guard>& guards() const { return guards_; }
   const std::vector<GuardInfo>& info() const { return info_; }
   /// The locks as conditions read them.

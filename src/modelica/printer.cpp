@@ -55,6 +55,7 @@ Level level_of(ExprPtr expression) {
 class Printer {
  public:
   std::string text;
+  const std::function<std::string(std::string_view)>* name_of = nullptr;  // null: names stay
 
   void put(ExprPtr expression, Level least) {
     if (!expression) return;
@@ -93,7 +94,8 @@ class Printer {
     if (node.global) text += '.';
     for (std::size_t i = 0; i < node.parts.size(); ++i) {
       if (i > 0) text += '.';
-      text += node.parts[i].name.text;
+      const std::string other = i == 0 && name_of && !node.global ? (*name_of)(node.parts[i].name.text) : "";
+      text += other.empty() ? std::string(node.parts[i].name.text) : other;
       if (!node.parts[i].subscripts.empty()) subscripts(node.parts[i].subscripts);
     }
   }
@@ -233,6 +235,13 @@ void print_branches(std::string& text, const std::vector<Branch<Equation>>& bran
 }
 
 }  // namespace
+
+std::string print(ExprPtr expression, const std::function<std::string(std::string_view)>& name_of) {
+  Printer printer;
+  printer.name_of = &name_of;
+  printer.put(expression, Level::expression);
+  return std::move(printer.text);
+}
 
 std::string print(ExprPtr expression) {
   Printer printer;

@@ -7,6 +7,11 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fingerprint.hpp"
 
 namespace saltus {
 
@@ -102,6 +107,55 @@ StudyLayout make_layout(const StudyPlan& plan, const Model& model, const Compile
   return layout;
 }
 
+namespace {
+
+/// What all expressions of a model compute. Their texts do not tell: relations are shown as the user wrote them, with
+/// the names of constants.
+std::uint64_t fingerprint_of_operations(const ModelData& data) {
+  std::vector<Expr> all;
+  const auto add_equations = [&](const std::vector<ModelData::NamedEquation>& equations) {
+    for (const auto& e : equations) all.insert(all.end(), {e.equation.lhs, e.equation.rhs});
+  };
+  const auto add_actions = [&](const std::vector<ModelData::Action>& actions) {
+    for (const auto& a : actions) all.insert(all.end(), {a.target, a.value, a.only_if.expr()});
+  };
+  for (const auto& [name, start] : data.start_values) all.push_back(start);
+  add_equations(data.equations);
+  add_equations(data.initial_equations);
+  for (const auto& m : data.modes) add_equations(m.equations);
+  for (const auto& d : data.definitions) all.insert(all.end(), {d.discrete, d.value});
+  for (const auto& c : data.clauses) {
+    all.push_back(c.condition.expr());
+    add_actions(c.actions);
+  }
+  for (const auto& t : data.transitions) {
+    all.push_back(t.condition.expr());
+    add_actions(t.actions);
+  }
+  for (const auto& a : data.assertions) all.push_back(a.condition.expr());
+  Fingerprint found;
+  std::vector<NodeId> roots;
+  for (const Expr& e : all) {
+    if (e.graph()) roots.push_back(e.id());
+    found.add(e.graph() ? 1.0 : e.constant_value());
+  }
+  const Graph& graph = *data.graph;
+  std::unordered_map<NodeId, std::uint64_t> number;  // in this order, whatever else is in the graph
+  for (const NodeId id : graph.reachable(roots)) {
+    number.emplace(id, number.size());
+    const Op op = graph.node(id).op;
+    found.add(static_cast<std::uint64_t>(op));
+    if (op == Op::constant) found.add(graph.constant_value(id));
+    if (op == Op::symbol) found.add(std::string_view(graph.symbol_of(id).name));
+    if (op == Op::external) found.add(std::string_view(graph.call_of(id).function->name));
+    graph.for_each_operand(id, [&](NodeId operand) { found.add(number.at(operand)); });
+  }
+  for (const NodeId root : roots) found.add(number.at(root));
+  return found.value();
+}
+
+}  // namespace
+
 std::string describe_model(const StudyPlan& plan, const Model& model) {
   constexpr std::size_t all = 1'000'000;
   const ModelData& data = model.data();
@@ -143,7 +197,7 @@ std::string describe_model(const StudyPlan& plan, const Model& model) {
     text += fmt::format("transition {} to {}: {}\n", t.from, t.to, to_string(t.condition, all));
     write_actions(t.actions);
   }
-  return text;
+  return text + fmt::format("operations {:016x}\n", fingerprint_of_operations(data));
 }
 
 }  // namespace saltus

@@ -50,7 +50,7 @@ TEST(Simulate, TheBouncingBallHasItsThirteenImpacts) {
   for (const Event& event : run.events()) {
     EXPECT_NEAR(event.t, t, 1e-9);
     EXPECT_EQ(event.kind, EventKind::reset);
-    EXPECT_EQ(event.guards, (std::vector<std::string>{"h >= 0"}));
+    EXPECT_EQ(event.guards, (std::vector<std::string>{"h < 0"}));
     EXPECT_EQ(event.direction, (std::vector{-1}));
     interval *= 0.9;
     t += interval;

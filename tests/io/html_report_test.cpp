@@ -170,7 +170,7 @@ TEST(HtmlReport, EventsAreToldInWords) {
   ASSERT_EQ(data["events"].size(), 1u);
   EXPECT_EQ(data["events"][0]["kind"], "reset");
   const std::string text = data["events"][0]["lines"].dump();
-  EXPECT_NE(text.find("h >= 0 becomes false"), std::string::npos) << text;
+  EXPECT_NE(text.find("h < 0 becomes true"), std::string::npos) << text;
   EXPECT_NE(text.find("v jumps from -14.007"), std::string::npos) << text;
   EXPECT_NE(text.find(" m/s"), std::string::npos) << text;
 }

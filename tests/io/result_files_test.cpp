@@ -59,7 +59,9 @@ TEST(WriteJson, FollowsTheContract) {
   ASSERT_EQ(j["events"].size(), 1u);
   const auto& e = j["events"][0];
   EXPECT_EQ(e["kind"], "reset");
-  EXPECT_EQ(e["guards"][0], "h >= 0");
+  EXPECT_EQ(e["guards"][0], "h < 0");
+  EXPECT_EQ(e["becomes"][0], true);
+  EXPECT_EQ(e["direction"][0], -1);
   EXPECT_EQ(e["direction"][0], -1);
   EXPECT_EQ(e["where"][0], "ball.mo:7:3");
   EXPECT_NEAR(e["before"]["v,odd"].get<double>(), -2.0, 1e-8);

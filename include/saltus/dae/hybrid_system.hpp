@@ -103,7 +103,7 @@ std::optional<SurfaceRule> surface_rule(std::string_view name);
 
 /// A switching function. Guards are numbered for the whole family; System::guards gives all of them in this order.
 struct GuardInfo {
-  std::string name;         ///< as a relation: "v1 - v2 > 0"
+  std::string name;         ///< as a relation: "v1 > v2", "abs(th) < 0.1"
   SourceLocation where = {};
   bool time_only = false;   ///< known in advance: next_time_event says when
   bool of_input = false;    ///< an input changes here: an event only where values or other guards change, too
@@ -115,6 +115,7 @@ struct GuardInfo {
   /// The side whose truth the relation has at zero: x >= 0 is true there (+1), x > 0 is not (-1). It is taken where the
   /// guard vanishes identically.
   int side_at_zero = -1;
+  int true_side = +1;   ///< on which the relation in `name` is true: h < 0 is true below the surface h = 0
   bool paired = false;  ///< transitions without actions lead across its surface and back, see take_paired_side
   /// >= 0: this is the function of another guard once more. While that one rests at zero, the two wait for it to leave to either side; events
   /// name the other.

@@ -12,6 +12,8 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace saltus {
@@ -73,6 +75,15 @@ class Graph {
   NodeId make(Op op, NodeId a, NodeId b = no_node, NodeId c = no_node);
   NodeId call(std::shared_ptr<const ExternalFunction> function, std::vector<NodeId> arguments, int output);
 
+  // --- how relations were written, for texts
+  /// The user wrote this relation, not its opposite. Does nothing in a graph that is frozen.
+  void note_written(NodeId relation);
+  bool was_written(NodeId relation) const { return !written_.empty() && written_.contains(relation); }
+  /// What texts show for a node instead of its operations. The first text counts.
+  void set_text(NodeId id, std::string text);
+  /// Null: its operations are shown.
+  const std::string* text_of(NodeId id) const;
+
   // --- reading
   std::size_t size() const { return nodes_.size(); }
   const Node& node(NodeId id) const { return nodes_[id]; }
@@ -108,6 +119,8 @@ class Graph {
   std::vector<ExternalCall> calls_;
   std::vector<NodeId> table_;              // open addressing, no_node = free
   std::vector<NodeId> derivatives_;        // by symbol index
+  std::unordered_set<NodeId> written_;
+  std::unordered_map<NodeId, std::string> texts_;
   bool frozen_ = false;
   mutable std::mutex marking_;
   mutable std::vector<std::uint32_t> mark_;  // scratch of reachable(), used under marking_

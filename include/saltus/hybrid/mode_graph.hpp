@@ -26,6 +26,7 @@ struct ModeGraph {
     EventKind kind = EventKind::crossing;
     std::vector<std::string> guards;   ///< names of the guards that fired
     std::vector<int> direction;        ///< +1 rising, -1 falling, 0 touching, one per guard
+    std::vector<int> becomes;          ///< +1: its relation becomes true, -1: false, 0: it touches, or is none
     std::vector<std::string> actions;  ///< clauses and transitions that acted
     std::size_t count = 0;             ///< how many events took this edge
     double first = 0.0;                ///< time of the first of them

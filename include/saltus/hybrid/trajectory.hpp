@@ -50,6 +50,7 @@ struct Event {
   std::vector<std::string> guards;      ///< names of the guards that fired
   std::vector<SourceLocation> where;    ///< their source lines
   std::vector<int> direction;           ///< +1 rising, -1 falling, 0 touching, one per guard
+  std::vector<int> becomes;             ///< +1: the relation becomes true, -1: false, 0: it touches, or is none
   std::vector<double> slope_before, slope_after;  ///< time derivative of each guard in the modes before and after
   std::vector<std::string> actions;     ///< clauses and transitions that acted
   std::string mode_before, mode_after;
@@ -129,8 +130,11 @@ class Trajectory {
   const std::vector<Chattering>& chattering() const { return chattering_; }
   /// Names and attributes of the variables, in the order of the values.
   const std::vector<VariableInfo>& variables() const;
-  /// Position of a variable. Throws UsageError with the nearest name if there is none.
+  /// Position of a variable, or of a derivative by time: "der(x)" has the position of x plus the number of variables,
+  /// unless a variable has that name. Throws UsageError with the nearest name if there is none.
   std::size_t index(const std::string& name) const;
+  /// What stands at a position: a variable, or behind them its derivative.
+  VariableInfo variable(std::size_t position) const;
 
   double t_start() const { return t_start_; }
   /// The last time that the result covers; status().t is the same.
@@ -141,6 +145,12 @@ class Trajectory {
   double at(double t, const std::string& name) const;
   /// Just before t: at the time of an event, what held before it.
   std::vector<double> before(double t) const;
+  /// Derivatives of all variables by time: those of differentiated variables from the equations, all others by
+  /// differences along the solution, with a relative error of 1e-8 or so where the mode is explicit, elsewhere as far as
+  /// the tolerance allows. 0 of what is constant between events; not a number in runs that kept no steps.
+  std::vector<double> slopes(double t) const;
+  std::vector<double> slopes_before(double t) const;
+  double slope(double t, const std::string& name) const;
   /// The end of the run.
   const std::vector<double>& final() const { return final_values_; }
 
@@ -155,8 +165,8 @@ class Trajectory {
     std::vector<std::vector<double>> values;
   };
   Samples sample(int intervals) const;
-  /// Values of some variables (their positions) at many times, into given memory: variable k at time i becomes
-  /// out[k * times.size() + i]. `before`: at which times the left limit is meant; empty: at none. Times in order are the
+  /// Values of some variables and derivatives (their positions) at many times, into given memory: variable k at time i
+  /// becomes out[k * times.size() + i]. `before`: at which times the left limit is meant; empty: at none. Times in order are the
   /// fastest. Throws UsageError as at() does, and for positions and sizes that do not fit.
   void sample(std::span<const double> times, std::span<const int> variables, std::span<double> out,
               std::span<const unsigned char> before = {}) const;
@@ -172,6 +182,9 @@ class Trajectory {
   };
   Place find(double t, bool right) const;
   std::vector<double> limit(double t, bool right) const;
+  std::vector<double> slope_limit(double t, bool right) const;
+  /// The step in which t lies; null if no steps are there.
+  const Step* find_step(double t, bool right, const Segment*& segment) const;
   /// What the events at t leave behind, or found; empty if values were not kept, none if there are no events.
   const std::vector<double>* at_event(double t, bool right) const;
 

@@ -59,6 +59,8 @@ struct JsonOptions {
   std::vector<VariableInfo> parameters = {};         ///< as they were in the run: `start` is the value
   const ResultTable* trajectories = nullptr;         ///< values over time to be included; null: none
   const SensitivityRecord* sensitivities = nullptr;  ///< derivatives of this run to be included; null: none
+  HybridSystem* system = nullptr;                    ///< that ran, for impulses at events; null: they are left out
+  std::vector<std::string> arguments = {};           ///< of `saltus run`, to repeat the run; empty: not known
 };
 /// The contract is docs/reference/json.md: keys are added, never renamed or removed. Numbers read back exactly; values
 /// that are not finite are null.

@@ -70,6 +70,8 @@ class CompiledModel final : public HybridSystem, public EasierStart {
   WrittenEquations* written_equations(const Mode& mode) override;
   std::shared_ptr<HybridSystem> eased(double share, std::span<const double> values) const override;
 
+  /// What is watched for a guard, "w - 2 = 0": GuardInfo::name without the variables that were eliminated.
+  std::string watched_text(int guard) const;
   /// Whether there is nothing to integrate: there are no variables, or all of them follow from discrete values and relations by explicit
   /// equations. The systems then carry one variable of their own that stands still and is not observed.
   bool stands_still() const;

@@ -95,6 +95,8 @@ class When {
   /// Zeros of the switching functions in the condition that touch without crossing are recorded too, as events of kind `touch`; the
   /// clause does not act on them.
   When& record_touches();
+  /// What events call the clause, instead of "when" and its condition.
+  When& named(const std::string& name);
   /// Acts if this condition becomes true and none of the conditions before it does.
   When otherwise_when(const BoolExpr& condition, const SourceLocation& where = {});
 
@@ -273,6 +275,7 @@ struct ModelData {
     SourceLocation where;
     int after = -1;  ///< the clause that has precedence (elsewhen), or -1
     std::string name;
+    bool named = false;     ///< by When::named
     bool at_start = false;  ///< a condition that holds from the start counts as an edge
     bool touches = false;   ///< zeros that touch without crossing are recorded
     bool samples = false;   ///< raises a pulse: acts before all others of its instant

@@ -235,7 +235,7 @@ void Flattener::follow_when(const WhenStatement& node, const Context& context) {
                          body.outside.at(id)});
     }
     actions.insert(actions.end(), checks.begin(), checks.end());
-    add_clauses(condition, std::move(actions), branch.where, !first);
+    add_clauses(condition, std::move(actions), branch.where, branch.condition, context, !first);
     first = false;
   }
   for (const NodeId id : changed) {

@@ -272,6 +272,7 @@ void Flattener::emit_clauses() {
       if (kept_) kept_->clause_shapes.push_back(clause.shape);
       chain = chain ? chain->otherwise_when(clause.condition, locate(clause.where))
                     : model_->when(clause.condition, locate(clause.where));
+      if (!clause.name.empty()) chain->named(clause.name);
       for (const FlatAction& action : clause.actions) {
         if (action.kind == Kind::reset)
           chain->reset(action.target, action.value, action.only_if);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <saltus/expr/print.hpp>
+
 #include "modelica/flatten/flattener.hpp"
 #include "modelica/printer.hpp"
 
@@ -148,9 +150,42 @@ Value Flattener::eval_binary(const Binary& node, const Location& where, const Co
           where,
           "'" + std::string(spelling(node.op)) + "' between Reals is hit by chance only and not allowed in models",
           "compare with <, <=, > or >=, or with a tolerance: abs(a - b) < eps"};
-    return relation(node.op, a, b, where);
+    Value result = relation(node.op, a, b, where);
+    note_text(result, context, [&](const auto& name_of) {
+      return print(node.left, name_of) + " " + std::string(spelling(node.op)) + " " + print(node.right, name_of);
+    });
+    return result;
   }
   return arithmetic(node.op, a, b, where);
+}
+
+bool Flattener::keeps_texts(const Context& context) const {
+  return !context.frame && !kept_ && prototypes_.empty() && lifted_.empty();  // parts of loops stand for many
+}
+
+std::string Flattener::flat_name(std::string_view name, const Context& context) {
+  for (const Locals* local = context.locals; local; local = local->outer)
+    if (local->name == name)
+      return local->value.is_scalar() && local->value.type != TypeKind::record && local->value.scalar().is_constant() &&
+                     local->value.type != TypeKind::enumeration
+                 ? number_text(local->value.scalar().constant_value())
+                 : "";
+  const Component* component = own_component(name, context);
+  return component ? component->path : "";
+}
+
+/// Conditions keep the text of the model, for events and messages: parameters that are numbers, functions, literals.
+void Flattener::note_text(const Value& relation, const Context& context, const WriteText& write) {
+  if (!keeps_texts(context) || !relation.is_scalar() || relation.variability >= Variability::parameter) return;
+  const Expr& e = relation.scalar();
+  if (e.is_constant() || e.is_symbol()) return;
+  Graph& graph = *e.graph();
+  if (graph.text_of(e.id())) return;
+  constexpr std::size_t longest = 200;
+  std::string text = write([&](std::string_view name) { return flat_name(name, context); });
+  if (text.size() > longest) return;
+  graph.note_written(e.id());
+  graph.set_text(e.id(), std::move(text));
 }
 
 Value Flattener::eval_chain(const Chain& node, const Location& where, const Context& context) {

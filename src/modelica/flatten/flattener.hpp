@@ -72,6 +72,7 @@ struct FlatClause {
   Location where;
   bool continues = false;  ///< elsewhen of the clause before
   int shape = -1;
+  std::string name = {};  ///< "when alarm"; empty: that of its condition as the model has it
 };
 
 /// By name: what the value of the parameter decides, "the size of an array". Names of clocked variables as well.
@@ -238,6 +239,12 @@ class Flattener {
   BoolExpr eval_boolean(ExprPtr expression, const Context& context);
   Value eval_reference(const ComponentReference& reference, const Location& where, const Context& context);
   Value eval_unary(const Unary& node, const Location& where, const Context& context);
+  /// Whether conditions that are read here keep their texts.
+  bool keeps_texts(const Context& context) const;
+  /// The name of a component in the whole model, the number of an iterator; "" for all others.
+  std::string flat_name(std::string_view name, const Context& context);
+  using WriteText = std::function<std::string(const std::function<std::string(std::string_view)>&)>;
+  void note_text(const Value& relation, const Context& context, const WriteText& write);
   Value eval_binary(const Binary& node, const Location& where, const Context& context);
   Value eval_chain(const Chain& node, const Location& where, const Context& context);
   Value eval_conditional(const Conditional& node, const Location& where, const Context& context);
@@ -412,7 +419,9 @@ class Flattener {
   void tuple_equation(const Tuple& targets, ExprPtr rhs, const Location& where, const Context& context,
                       std::vector<FlatEquation>& out);
   void equate(const Value& lhs, const Value& rhs, const Location& where, std::vector<FlatEquation>& out);
-  void add_clauses(const Value& condition, std::vector<FlatAction> actions, const Location& where, bool continues);
+  void add_clauses(const Value& condition, std::vector<FlatAction> actions, const Location& where, ExprPtr written,
+                   const Context& context, bool continues);
+  std::vector<std::string> clause_names(ExprPtr condition, std::size_t count, const Context& context, bool continues);
   std::vector<FlatEquation> merge_branches(const Value& condition, std::vector<FlatEquation> then,
                                            std::vector<FlatEquation> otherwise, const Location& where);
   FlatEquation merge_pair(const Value& condition, const FlatEquation& then, const FlatEquation& otherwise);

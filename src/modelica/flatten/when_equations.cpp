@@ -62,7 +62,7 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
     if (!differ.empty() && diagnostics_.error_count() == errors)
       warn(branch.where, in_quotes(differ.front()) + " is not determined in every branch of this 'when'; it keeps its value there",
            "write '" + differ.front() + " = pre(" + differ.front() + ")' where that is meant");
-    add_clauses(condition, std::move(actions), branch.condition->where, !first);
+    add_clauses(condition, std::move(actions), branch.condition->where, branch.condition, context, !first);
     first = false;
   }
   // each is an equation: if both act at one instant, one of them would be lost
@@ -77,14 +77,35 @@ void Flattener::flatten_when(const WhenEquation& node, const Context& context) {
 
 // A vector of conditions acts when any of its elements becomes true: a chain in which each element has its own edge.
 void Flattener::add_clauses(const Value& condition, std::vector<FlatAction> actions, const Location& where,
-                            bool continues) {
+                            ExprPtr written, const Context& context, bool continues) {
   if (condition.type != TypeKind::boolean || condition.dims.size() > 1)
     throw Fault{where, "the condition of 'when' must be a Boolean or a vector of Booleans, not a value of type " +
                            describe(condition)};
-  for (const Expr& element : condition.elements) {
-    clauses_.push_back({BoolExpr(element), actions, where, continues});
-    continues = true;
+  std::vector<std::string> names = clause_names(written, condition.elements.size(), context, continues);
+  for (std::size_t k = 0; k < condition.elements.size(); ++k) {
+    clauses_.push_back({BoolExpr(condition.elements[k]), actions, where, continues || k > 0});
+    if (!names.empty()) clauses_.back().name = std::move(names[k]);
   }
+}
+
+/// What events call the clauses of a `when`: one name for each element of its condition; none where they are not kept.
+std::vector<std::string> Flattener::clause_names(ExprPtr condition, std::size_t count, const Context& context,
+                                                 bool continues) {
+  if (!keeps_texts(context)) return {};
+  const std::string word = continues ? "elsewhen " : "when ";
+  const auto text = [&](ExprPtr e) {
+    return print(e, [&](std::string_view name) { return flat_name(name, context); });
+  };
+  const auto* list = condition->as<ArrayConstructor>();
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < count; ++k)
+    names.push_back(word + (list && list->elements.size() == count ? text(list->elements[k])
+                            : count == 1                           ? text(condition)
+                                         : text(condition) + "[" + std::to_string(k + 1) + "]"));
+  constexpr std::size_t longest = 200;
+  for (const std::string& name : names)
+    if (name.size() > longest) return {};
+  return names;
 }
 
 void Flattener::when_body(const std::vector<const Equation*>& body, const Context& context,

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <saltus/base/terminal.hpp>
-#include <saltus/dae/characteristic_values.hpp>
 #include <saltus/saltus.hpp>
+#include <saltus/sens/mode_analysis.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -102,34 +102,12 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
   });
 }
 
-ModeAnalysis analyse(CompiledModel& compiled, const Mode& mode, double t, const std::vector<double>& x) {
-  ModeAnalysis a{.mode = compiled.describe(mode), .t = t};
-  System& system = compiled.system(mode);
-  const Structure& s = system.structure();
-  a.stands_still = compiled.stands_still();
-  a.explicit_ode = s.explicit_ode;
-  a.linear = s.linear;
-  a.variables = s.variables;
-  if (a.stands_still || a.explicit_ode) return a;
-  const CharacteristicValues values = characteristic_values(system, t, x);
-  const StructuralAnalysis& structure = values.structure;
-  a.index = structure.index;
-  a.degrees_of_freedom = structure.degrees_of_freedom;
-  a.blocks = structure.blocks.blocks();
-  if (structure.singular()) a.singularity = describe_singularity(structure, system);
-  a.certified = values.certificate.valid;
-  a.reciprocal_condition = values.certificate.reciprocal_condition;
-  a.numbers = values.numbers;
-  a.decision = std::string(to_string(values.status));
-  a.kept = values.kept;
-  a.dropped = values.dropped;
-  if (a.numbers.u > 0)
-    for (const int j : undetermined_variables(system, t, values)) a.undetermined.push_back(system.variable_name(j));
-  return a;
-}
-
 void print_mode(std::ostream& out, const ModeAnalysis& a) {
   out << (a.mode.empty() ? "the mode" : "mode '" + a.mode + "'") << fmt::format(" at t = {:.6g}\n", a.t);
+  if (a.steps > 0)
+    out << fmt::format("  entered {}, {:.6g} of time in {} steps of {:.2g} to {:.2g}\n",
+                       a.entered == 1 ? "once" : fmt::format("{} times", a.entered), a.time, a.steps, a.shortest_step,
+                       a.longest_step);
   if (a.stands_still) {
     out << "  nothing to integrate\n";
     return;
@@ -157,26 +135,6 @@ void print_mode(std::ostream& out, const ModeAnalysis& a) {
   if (n.v > 0) out << "  warning: some equations are redundant, or contradict each other\n";
 }
 
-/// Every mode that a run visits, once, at the point where it was entered; at most `most`.
-std::vector<ModeAnalysis> analyse_visited(CompiledModel& compiled, const Trajectory& run, std::size_t most) {
-  std::vector<ModeAnalysis> result;
-  std::vector<std::pair<Mode, const Structure*>> seen;  // a discrete variable alone makes no other mode
-  for (const auto& segment : run.segments()) {
-    if (segment.steps.empty() || seen.size() >= most) continue;
-    const Mode mode = run.mode(segment);
-    std::pair<Mode, const Structure*> key(mode, &compiled.system(mode).structure());
-    key.first.discrete.clear();
-    for (const int guard : compiled.dormant(mode)) compiled.set_side(key.first, guard, -1);
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
-    seen.push_back(key);
-    const DensePolynomial& p = segment.steps.front().polynomial;
-    std::vector<double> x(static_cast<std::size_t>(p.variables));
-    p.evaluate(p.t0, x);
-    result.push_back(analyse(compiled, mode, p.t0, x));
-  }
-  return result;
-}
-
 ExitCode check(const CheckOptions& o, const Streams& streams) {
   const ModelicaModel source = load(o.source);
   for (const auto& note : source.notes) streams.err << render(note);
@@ -189,22 +147,11 @@ ExitCode check(const CheckOptions& o, const Streams& streams) {
   s.stop = o.no_run ? s.start : o.stop.value_or(source.experiment.stop.value_or(s.start + 1.0));
   s.rtol = s.atol = source.experiment.tolerance.value_or(1e-6);
   s.inputs = o.inputs.read(*compiled);
-  std::vector<ModeAnalysis> modes;
-  Status status;
-  if (o.no_run) {
-    Simulator start(compiled, s);
-    status = start.status();
-    const std::vector<double> x(start.x().begin(), start.x().end());
-    if (status.ok()) modes.push_back(analyse(*compiled, start.mode(), start.t(), x));
-  } else {
-    const InterruptGuard guard;
-    ProgressBar bar(streams.err, errors_are_terminal());
-    s.progress = [&](const Progress& p) { return bar(p); };
-    const Trajectory run = simulate(compiled, s);
-    bar.clear();
-    status = run.status();
-    modes = analyse_visited(*compiled, run, o.most);
-  }
+  const InterruptGuard guard;
+  ProgressBar bar(streams.err, !o.no_run && errors_are_terminal());
+  if (!o.no_run) s.progress = [&](const Progress& p) { return bar(p); };
+  const auto [modes, status] = analyse_modes(*compiled, s, o.most);
+  bar.clear();
   for (const ModeAnalysis& mode : modes) print_mode(words, mode);
   if (!o.no_run)
     words << fmt::format("{} at t = {:.6g}{}{}\n", to_string(status.code), status.t, status.message.empty() ? "" : ": ",

@@ -30,6 +30,12 @@ Json declaration(const std::string& name, double value, const VariableDetails& d
 
 Json mode_json(const ModeAnalysis& a) {
   Json json = {{"mode", a.mode}, {"t", a.t}, {"variables", a.variables}};
+  if (a.steps > 0)
+    json["run"] = {{"entered", a.entered},
+                   {"time", a.time},
+                   {"steps", a.steps},
+                   {"shortest_step", a.shortest_step},
+                   {"longest_step", a.longest_step}};
   if (a.stands_still) {
     json["kind"] = "nothing to integrate";
     return json;
@@ -79,7 +85,11 @@ void write_check_json(std::ostream& out, const CheckResult& result) {
     if (!c.name.empty()) json["clauses"].push_back({{"text", c.name}, {"where", place_json(c.where)}});
   for (const GuardInfo& g : result.compiled.guards())
     if (g.same_as < 0 && !g.of_input)
-      json["guards"].push_back({{"text", g.name}, {"time_only", g.time_only}, {"where", place_json(g.where)}});
+      json["guards"].push_back(
+          {{"text", g.name},
+           {"watched", result.compiled.watched_text(static_cast<int>(&g - result.compiled.guards().data()))},
+           {"time_only", g.time_only},
+           {"where", place_json(g.where)}});
   for (const ModeAnalysis& mode : result.modes) json["modes"].push_back(mode_json(mode));
   json["status"] = {{"code", std::string(to_string(result.status.code))},
                     {"ok", result.status.ok()},

@@ -14,6 +14,7 @@ Command optimise_command();
 Command cycle_command();
 Command continue_command();
 Command lyapunov_command();
+Command linearise_command();
 Command check_command();
 Command graph_command();
 Command flatten_command();
@@ -26,6 +27,7 @@ Command study_command();
 Command export_command();
 Command fmu_command();
 Command new_model_command();
+Command why_command();
 Command explain_command();
 Command completion_command();
 

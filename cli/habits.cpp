@@ -21,6 +21,7 @@ constexpr std::array commands = std::to_array<Pair>({{"simulate", "run"},
                                                      {"optimize", "fit"},
                                                      {"optimise", "fit"},
                                                      {"automaton", "graph"},
+                                                     {"linearize", "linearise"},
                                                      {"diff", "compare"}});
 
 /// Names without hyphens, in small letters, and what they are called here.

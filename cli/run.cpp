@@ -5,6 +5,7 @@
 #include <saltus/base/names.hpp>
 #include <saltus/base/terminal.hpp>
 #include <saltus/hybrid/event_text.hpp>
+#include <saltus/hybrid/impulses.hpp>
 #include <saltus/hybrid/locked_mode.hpp>
 #include <saltus/io/html_report.hpp>
 #include <saltus/io/plot.hpp>
@@ -28,34 +29,19 @@
 #include "cli/bounded_run.hpp"
 #include "cli/commands.hpp"
 #include "cli/files.hpp"
-#include "cli/given_tolerances.hpp"
 #include "cli/input_options.hpp"
 #include "cli/load_options.hpp"
-#include "cli/method_option.hpp"
 #include "cli/open_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_options.hpp"
 #include "cli/run_parts.hpp"
+#include "cli/run_settings.hpp"
 #include "cli/run_subject.hpp"
 #include "cli/step_log.hpp"
 
 namespace saltus::cli {
 
-namespace {
-
-/// "sticking=radau" as the name of a mode and its method. Names may have '=' in them: the last one counts.
-std::pair<std::string, Method> parse_mode_method(const std::string& text) {
-  const std::size_t place = text.rfind('=');
-  if (place == std::string::npos || place == 0)
-    throw UsageError("--mode-method " + text + ": write MODE=METHOD, for example --mode-method sticking=radau");
-  const std::string name = text.substr(place + 1);
-  if (const auto method = find_method(name)) return {text.substr(0, place), *method};
-  throw UsageError("--mode-method " + text + ": " + unknown_method(name));
-}
-
-}  // namespace
-
-void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
+void print_events(std::ostream& out, const Trajectory& run, std::size_t limit, HybridSystem* system) {
   const auto count = static_cast<std::size_t>(run.statistics().events);
   if (limit == 0) return;
   if (count == 0) {
@@ -71,7 +57,10 @@ void print_events(std::ostream& out, const Trajectory& run, std::size_t limit) {
       out << fmt::format("{:>5}  … {} more events; --events N shows more, --json writes all\n", "", tail - head);
     ++k;
     if (k > head && k <= tail) return;
-    const std::string text = event_text(e, run.variables());
+    std::string text = event_text(e, run.variables());
+    constexpr std::size_t most = 2;
+    if (system)
+      for (const std::string& impulse : impulse_texts(impulses_of(*system, run, e), most)) text += "; " + impulse;
     const std::string kind(to_string(e.kind));
     const std::string rest = text.size() > kind.size() + 2 ? text.substr(kind.size() + 2) : "";  // after ": " or "; "
     out << fmt::format("{:>5}  {:>18.12g}  {:<12} {}\n", k, e.t, kind, rest);
@@ -162,6 +151,20 @@ void check_files(const RunOptions& o) {
   }
 }
 
+/// --log guards: each relation as it was written, and what is watched for it.
+void print_guards(std::ostream& out, const HybridSystem& system) {
+  const auto* compiled = dynamic_cast<const CompiledModel*>(&system);
+  for (std::size_t k = 0; k < system.guards().size(); ++k) {
+    const GuardInfo& guard = system.guards()[k];
+    if (guard.same_as >= 0) continue;
+    out << fmt::format("guard {}: {}{}\n", k + 1, guard.name,
+                       guard.where.known() ? "  (" + to_string(guard.where) + ")" : "");
+    if (compiled)
+      out << fmt::format("  watched: {}{}\n", compiled->watched_text(static_cast<int>(k)),
+                         guard.time_only ? ", at times known in advance" : "");
+  }
+}
+
 /// What would only be found out behind a long run, whose result would be lost.
 void check_outputs(const RunOptions& o, const SimulateOptions& s, const HybridSystem& system) {
   const NameTable names(system.observed(), [](const VariableInfo& v) -> std::string_view { return v.name; });
@@ -170,13 +173,19 @@ void check_outputs(const RunOptions& o, const SimulateOptions& s, const HybridSy
     throw UsageError(fmt::format("{}: there is no variable '{}' in the model{}", option, name,
                                  hint.empty() ? "; saltus check lists the variables" : hint));
   };
+  const auto known = [&](const std::string& name, bool one) {  // der(x) is known where x is
+    const auto has = [&](const std::string& n) { return one ? names.find(n).has_value() : !names.find_all(n).empty(); };
+    if (has(name)) return true;
+    const NameSpelling spelling = read_name(name);
+    return spelling.of == NameSpelling::Of::derivative && has(spelling.name);
+  };
   for (const std::string& name : o.vars)
-    if (names.find_all(name).empty()) refuse(name, "--vars");
+    if (!known(name, false)) refuse(name, "--vars");
   if (!o.phase.empty()) {
     const std::vector<std::string> pair = split_names(o.phase);
     if (pair.size() != 2) throw UsageError("--phase wants two names, for example --phase x,v");
     for (const std::string& name : pair)
-      if (!names.find(name)) refuse(name, "--phase");
+      if (!known(name, true)) refuse(name, "--phase");
   }
   if (!o.times.empty()) {
     const std::vector<double> times = parse_times(o.times);
@@ -263,7 +272,9 @@ void write_files(const RunOptions& o, const Trajectory& run, const Differentiate
   if (!o.json.empty())
     write_file(o.json, standard, [&](std::ostream& file) {
       const auto record = derivatives ? std::optional(derivatives->record()) : std::nullopt;
-      write_json(file, run, {name, parameters, o.trajectories ? &table : nullptr, record ? &*record : nullptr});
+      write_json(file, run,
+                 {name, parameters, o.trajectories ? &table : nullptr, record ? &*record : nullptr,
+                  subject.system.get(), o.arguments});
     });
   if (!o.mat.empty()) write_file(o.mat, standard, [&](std::ostream& file) { write_mat(file, table, parameters); });
   if (!o.npz.empty()) write_file(o.npz, standard, [&](std::ostream& file) { write_npz(file, table, parameters); });
@@ -356,45 +367,30 @@ ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& st
   if (!o.quiet)
     for (const std::string& note : subject.notes) streams.err << note;
 
-  SimulateOptions s;
-  s.start = o.source.start.value_or(subject.experiment.start.value_or(0.0));
+  double start = o.source.start.value_or(subject.experiment.start.value_or(0.0));
   std::optional<SimulatorState> from;
   if (!o.start_from.empty()) {
     if (o.source.start) throw UsageError("--start-from says where the run begins; leave out --start");
     from = read_state(o.start_from);
-    s.start = from->t;
+    start = from->t;
   }
-  s.stop = o.stop.value_or(subject.experiment.stop.value_or(s.start + 1.0));
-  const GivenTolerances rtol("--rtol", o.rtol), atol("--atol", o.atol);
-  s.rtol = rtol.for_all().value_or(subject.experiment.tolerance.value_or(1e-6));
-  s.atol = atol.for_all().value_or(s.rtol);
-  s.method = find_method(o.method).value();
-  for (const std::string& text : o.mode_methods) s.mode_methods.insert(parse_mode_method(text));
-  if (o.max_step) s.max_step = *o.max_step;
-  if (o.initial_step) s.initial_step = *o.initial_step;
-  s.max_order = o.max_order;
-  if (o.max_steps) s.max_steps = *o.max_steps;
-  if (o.max_events) s.max_events = *o.max_events;
-  if (o.max_mode_changes) s.max_mode_changes = *o.max_mode_changes;
-  if (o.shortest_interval) s.shortest_interval = *o.shortest_interval;
-  for (const std::string& what : o.stop_on) (what == "chattering" ? s.stop_if_chattering : s.stop_if_non_unique) = true;
+  SimulateOptions s = run_settings(o, subject, start);
 
   const InterruptGuard guard;
-  ProgressBar bar(streams.err, !o.quiet && o.log.empty() && errors_are_terminal());
+  const bool logs_steps = std::ranges::find(o.log, "steps") != o.log.end();
+  ProgressBar bar(streams.err, !o.quiet && !logs_steps && errors_are_terminal());
   s.progress = [&](const Progress& p) { return bar(p); };
   const std::shared_ptr<HybridSystem>& system = subject.system;
-  s.rtol_each = rtol.each(system->variables(), [&](const VariableInfo&) { return s.rtol; });
-  s.atol_each = atol.each(system->variables(), [&](const VariableInfo& v) { return s.atol * v.nominal; });
-  s.inputs = o.inputs.read(*system);
   s.keep_event_values = !is_large(o, *system);
   check_outputs(o, s, *system);
+  if (std::ranges::find(o.log, "guards") != o.log.end()) print_guards(streams.err, *system);
   std::optional<SimulatorState> state;
   std::unique_ptr<DifferentiatedRun> derivatives;
   std::optional<BoundedRun> bounded;
   const auto simulate = [&] {
     Simulator simulator = from ? Simulator(system, s, *from) : Simulator(system, s);
-    if (!o.log.empty()) {
-      run_with_log(simulator, *system, streams.err);
+    if (logs_steps) {
+      run_with_log(simulator, *system, s, streams.err);
     } else if (o.keep || watches_memory(o)) {
       const BoundedRun::Files files{table_options(o, s.start, s.stop), o.csv,
                                     o.csv_units ? CsvHeader::described : CsvHeader::names, needs_table(o)};
@@ -413,7 +409,7 @@ ExitCode run_model(const RunOptions& o, const RunParts& parts, const Streams& st
   bar.clear();
   std::ostream& words = writes_to_output(o) ? streams.err : streams.out;
   if (!o.quiet) {
-    print_events(words, run, o.events);
+    print_events(words, run, o.events, system.get());
     print_summary(words, run);
     if (derivatives) derivatives->print(words, o.events);
     if (bounded)
@@ -466,8 +462,9 @@ Command run_command(const RunParts& parts) {
             auto o = std::make_shared<RunOptions>();
             CLI::App& app = *parent.add_subcommand("run", "Solve a model, print its events, draw a plot");
             add_run_options(app, *o);
-            return [o, parts](const Streams& streams) {
+            return [o, parts, &app](const Streams& streams) {
               sort_outputs(*o);
+              o->arguments = repeated_arguments(app);
               return o->watch ? watch_model(*o, parts, streams) : run_model(*o, parts, streams);
             };
           }};

@@ -197,10 +197,13 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->group(terminal);
   app.add_flag("--watch", o.watch, "Run again whenever the file changes")->group(terminal);
   app.add_flag_callback(
-         "--verbose,-v", [&o] { o.log = "steps"; }, "The same as --log steps")
+         "--verbose,-v", [&o] { o.log.emplace_back("steps"); }, "The same as --log steps")
       ->group(terminal);
-  app.add_option("--log", o.log, "steps: a line for each step, on standard error")
-      ->check(CLI::IsMember({"steps"}))
+  app.add_option(
+         "--log", o.log,
+         "steps: a line for each step; guards: what is watched for each relation; on standard error (repeatable)")
+      ->check(CLI::IsMember({"steps", "guards"}))
+      ->expected(1)
       ->type_name("WHAT")
       ->group(terminal);
   app.get_option("--log")->excludes("--sensitivities");

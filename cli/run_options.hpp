@@ -38,7 +38,8 @@ struct RunOptions {
   std::vector<std::string> stop_on;
   bool quiet = false, no_plot = false, draw = false, csv_units = false, trajectories = false;
   bool watch = false, open = false, no_sensitivity_control = false, lock_mode = false;
-  std::string log;
+  std::vector<std::string> log;
+  std::vector<std::string> arguments;  ///< that repeat the run, for its JSON file
 };
 
 /// Declares them.

@@ -8,8 +8,9 @@
 
 namespace saltus::cli {
 
-/// Goes on to the end and writes a line for each step: its end, its size, the number of events there, the mode where it
-/// changes. At the end it says where the steps are and which were the shortest.
-void run_with_log(Simulator& simulator, const HybridSystem& system, std::ostream& log);
+/// Runs to the end and writes a line for each step: its end, its size, the number of events there, what has limited it
+/// (a guard, or the variable whose error was largest), the mode where it changes. At the end it says where the steps
+/// are, sums up what has limited them, and names the shortest.
+void run_with_log(Simulator& simulator, const HybridSystem& system, const SimulateOptions& options, std::ostream& log);
 
 }  // namespace saltus::cli

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from .gradients import (
         Functional, FunctionalGradient, event_time, final_value, gradient, integral, sum_over_events,
     )
+    from .linearisation import Equilibrium, Linearisation, equilibria, linearise
     from .optima import Control, FoundCondition, FoundControl, FoundValue, Optimum, optimise
+    from .reasons import EventReason, check, why
     from .run import RunError, Simulator, simulate
     from .scipy_like import IvpResult, solve_ivp
     from .search import SearchError
@@ -41,15 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__", "abs", "acos", "acosh", "Array", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
-    "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "Control", "cos", "cosh", "Cycle", "der",
-    "describe_fmu", "equal", "Equation", "Error", "event_time", "exp", "ExplicitMode", "Expr", "final_value",
-    "find_cycle", "Fit", "fit", "FittedParameter", "floor", "Fmu", "follow_cycle", "FoundCondition", "FoundControl",
-    "FoundValue", "Functional", "FunctionalGradient", "gradient", "if_else", "Index", "InputSignal", "integral",
-    "IvpResult", "load", "load_state", "loads", "log", "log10", "lyapunov_exponents", "LyapunovExponents", "max",
-    "min", "mod", "Model", "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition", "no_event", "open_study",
-    "optimise", "Optimum", "poincare", "RunError", "SearchError", "SensitivityRun", "sign", "simulate",
-    "simulate_with_sensitivities", "Simulator", "SimulatorState", "sin", "sinh", "Solution", "solve_ivp", "sqrt",
-    "Study", "sum_over_events", "sweep", "tan", "tanh", "UsageError", "When",
+    "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "check", "Control", "cos", "cosh",
+    "Cycle", "der", "describe_fmu", "equal", "Equation", "equilibria", "Equilibrium", "Error", "event_time",
+    "EventReason", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "fit", "Fit", "FittedParameter",
+    "floor", "Fmu", "follow_cycle", "FoundCondition", "FoundControl", "FoundValue", "Functional", "FunctionalGradient",
+    "gradient", "if_else", "Index", "InputSignal", "integral", "IvpResult", "Linearisation", "linearise", "load",
+    "load_state", "loads", "log", "log10", "lyapunov_exponents", "LyapunovExponents", "max", "min", "mod", "Model",
+    "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition", "no_event", "open_study", "optimise", "Optimum",
+    "poincare", "RunError", "SearchError", "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities",
+    "Simulator", "SimulatorState", "sin", "sinh", "Solution", "solve_ivp", "sqrt", "Study", "sum_over_events", "sweep",
+    "tan", "tanh", "UsageError", "When", "why",
 ]
 
 # numpy takes longer to import than all of saltus: the modules that need it are imported when a name is first used.
@@ -59,7 +62,9 @@ _MODULES = {
     "fits": ("Fit", "FittedParameter", "fit"),
     "gradients": ("Functional", "FunctionalGradient", "event_time", "final_value", "gradient", "integral",
                   "sum_over_events"),
+    "linearisation": ("Equilibrium", "Linearisation", "equilibria", "linearise"),
     "optima": ("Control", "FoundCondition", "FoundControl", "FoundValue", "Optimum", "optimise"),
+    "reasons": ("EventReason", "check", "why"),
     "run": ("RunError", "Simulator", "simulate"),
     "scipy_like": ("IvpResult", "solve_ivp"),
     "search": ("SearchError",),

@@ -66,6 +66,11 @@ class Model(_core.Model):
         """The model as it is now. Later changes of the model do not change it."""
         return _core.CompiledModel(self)
 
+    def check(self, **options: Any) -> dict[str, Any]:
+        """The modes that a run enters, and how it was in each: ``saltus.check(model, …)``."""
+        from .reasons import check
+        return check(self, **options)
+
     def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "auto", start: float | None = None,
                    stop: float | None = None, rtol: float | None = None) -> None:
         """Writes the model as an FMU for other simulators, with the solver inside.
@@ -121,6 +126,11 @@ class ModelicaModel:
     def with_values(self, values: Mapping[str, ArrayLike]) -> ModelicaModel:
         """The same model, read again with other values: also of parameters that decide sizes and branches."""
         return ModelicaModel(self.text, self.file, self._class, {**self._values, **values}, self._libraries, self.start)
+
+    def check(self, **options: Any) -> dict[str, Any]:
+        """The modes that a run enters, and how it was in each: ``saltus.check(model, …)``."""
+        from .reasons import check
+        return check(self, **options)
 
     def export_fmu(self, path: str | os.PathLike[str], *, fmi: int = 2, kind: str = "auto", start: float | None = None,
                    stop: float | None = None, rtol: float | None = None) -> None:

@@ -78,7 +78,7 @@ class Prepared:
         return self._compiled
 
     def solution(self, run: _core.Run) -> Solution:
-        return Solution(run, self.system.name, self._report)
+        return Solution(run, self.system.name, self._report, self)
 
 
 def checked(solution: Solution, check: bool) -> Solution:

@@ -18,6 +18,8 @@ from .stored_run import StoredRun
 
 if TYPE_CHECKING:
     from .arrays import Array, ArrayLike, Flags, Records
+    from .reasons import EventReason
+    from .run import Prepared
 
 MOST_SHOWN = 20  # events and values in texts
 
@@ -27,17 +29,25 @@ def nearest(name: str, names: Sequence[str]) -> str:
     return _core.Names(list(names)).hint(name)
 
 
+def of_derivative(name: str) -> str:
+    """"x" of "der(x)"; "" for all other names."""
+    found = re.fullmatch(r"\s*der\s*\((.*)\)\s*", name)
+    return found.group(1).strip() if found else ""
+
+
 class Solution:
     """The result of a run.
 
     ``sol.t`` and ``sol["h"]`` are arrays at the ends of the steps, events twice: before and after. ``sol["u"]`` of an
-    array has the shape of u, then that of ``sol.t``. ``sol(t)`` and ``sol(t, "h")`` are dense output at any times.
+    array has the shape of u, then that of ``sol.t``; ``sol["der(h)"]`` is the derivative by time.
+    ``sol(t)`` and ``sol(t, "h")`` are dense output at any times.
     ``"h" in sol``, ``for name in sol`` and ``sol.keys()`` are about the names; ``sol.events`` is a list of dicts.
     """
 
-    def __init__(self, run: _core.Run, name: str, report: Report | None = None) -> None:
+    def __init__(self, run: _core.Run, name: str, report: Report | None = None,
+                 prepared: Prepared | None = None) -> None:
         self._run: _core.Run | StoredRun | None = run
-        self.name, self._report = name, report
+        self.name, self._report, self._prepared = name, report, prepared
         variables = run.variables
         self.names: list[str] = [v[0] for v in variables]
         self.units: list[str] = [v[1] for v in variables]
@@ -71,6 +81,8 @@ class Solution:
         place = self._index.get(name)
         if place is None:
             place = self._spellings().find(name)
+        if place is None and len(found := self._rows(name)) == 1:  # der(x)
+            place = found[0]
         if place is None:
             raise KeyError(self._unknown(name))
         return place
@@ -99,10 +111,16 @@ class Solution:
             raise TypeError(f"variables have names: write solution[\"{self.names[0] if self.names else 'x'}\"], not "
                             f"solution[{name!r}]")
         place = self._index.get(name)
-        return self._spellings().find_all(name) if place is None else [place]
+        if place is not None:
+            return [place]
+        if not (found := self._spellings().find_all(name)) and (inner := of_derivative(name)):
+            found = [len(self.names) + k for k in self._rows(inner)]  # as Trajectory::index has them in C++
+        return found
 
     def _shape(self, name: str, rows: Sequence[int]) -> tuple[int, ...]:
         """The shape of what a name stands for: that of an array whose elements are all here, or one row for each."""
+        if rows and rows[0] >= len(self.names):
+            return self._shape(of_derivative(name), [k - len(self.names) for k in rows])
         if len(rows) == 1 and self.names[rows[0]].replace(" ", "") == name.replace(" ", ""):
             return ()
         ends = [self.names[k][len(name):] for k in rows if self.names[k].startswith(name)]
@@ -145,8 +163,18 @@ class Solution:
         rows = self._rows(name)
         if not rows:
             raise KeyError(self._unknown(name))
-        found: Array = self.values[rows].reshape(self._shape(name, rows) + self.t.shape)
-        return found
+        if rows[0] >= len(self.names):
+            t, left = self.grid()
+            found: Array = self._core().sample(t, np.array(rows, np.int32), left)
+        else:
+            found = self.values[rows]
+        return found.reshape(self._shape(name, rows) + self.t.shape)
+
+    def slope(self, t: ArrayLike, name: str | Sequence[str] | None = None) -> Array:
+        """Derivatives by time, as ``sol(t)`` has values: ``sol.slope(0.5, "h")``; all variables without a name."""
+        if name is None or isinstance(name, str):
+            return self(t, [f"der({n})" for n in self.names] if name is None else f"der({name})")
+        return self(t, [f"der({n})" for n in name])
 
     def __call__(self, t: ArrayLike, name: str | Sequence[str] | None = None) -> Array:
         """Dense output. ``sol(t)`` has the shape (variables,) + t.shape, ``sol(t, "h")`` that of t."""
@@ -178,6 +206,14 @@ class Solution:
         width = max((max(len(r[3]), len(r[4])) for r in rows), default=1) or 1
         kinds = [("t", float), ("kind", "U12"), ("jump", float), ("guards", f"U{width}"), ("mode_after", f"U{width}")]
         return np.array(rows, dtype=kinds)
+
+    def why(self, event: int, *, causes: int = 8, largest_change: float = 1.0, near: float = 0.01) -> EventReason:
+        """Why an event happens, by its number from 1: what its guard reads, which earlier events and parameters move
+        it, what would prevent it. Runs the model several times; arguments are those of ``saltus.why``."""
+        from .reasons import explain
+        if self._prepared is None:
+            raise RuntimeError("this solution does not know its model: use saltus.why(model, event)")
+        return explain(self._prepared.compiled, self._prepared.options, event, causes, largest_change, near)
 
     def events_of(self, kind: str) -> Array:
         """Times of the events of a kind ("crossing", "reset", "slide_enter", …)."""
@@ -222,7 +258,7 @@ class Solution:
         if isinstance(stored, _core.Run):
             kept = len(stored.step_times) > 1 or self.t_start == self.t_end
             stored = StoredRun(stored, len(self.names)) if kept else None
-        return dict(self.__dict__, _events=self.events, _run=stored, _report=None, _table=None)
+        return dict(self.__dict__, _events=self.events, _run=stored, _report=None, _prepared=None, _table=None)
 
     def __repr__(self) -> str:
         s = self.status

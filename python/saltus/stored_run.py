@@ -68,6 +68,9 @@ class StoredRun:
 
     def sample(self, times: Array, variables: AnyArray, before: Flags | None = None) -> Array:
         """As ``_core.Run.sample``: one row for each variable."""
+        if len(variables) and int(np.max(variables)) >= len(self._rows):
+            raise RuntimeError("a solution that was unpickled has no derivatives: ask for der(…) before, or simulate "
+                               "again")
         low, high = self.step_times[0], self.step_times[-1]
         forward = 1.0 if high >= low else -1.0
         along, ends = forward * times, forward * self.step_times

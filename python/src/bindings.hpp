@@ -17,6 +17,7 @@ void add_gradients(pybind11::module_& m);
 void add_fits(pybind11::module_& m);
 void add_optima(pybind11::module_& m);
 void add_cycles(pybind11::module_& m);
+void add_questions(pybind11::module_& m);
 void add_stepping(pybind11::module_& m);
 void add_studies(pybind11::module_& m);
 void add_callbacks(pybind11::module_& m);

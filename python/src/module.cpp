@@ -98,6 +98,7 @@ PYBIND11_MODULE(_core, m) {
   add_fits(m);
   add_optima(m);
   add_cycles(m);
+  add_questions(m);
   add_stepping(m);
   add_studies(m);
   add_callbacks(m);

@@ -20,7 +20,7 @@ namespace py = pybind11;
 namespace saltus::python {
 namespace {
 
-py::dict describe(const Linearisation& l) {
+py::dict dict_of(const Linearisation& l) {
   std::vector<std::complex<double>> eigenvalues;
   py::list shares;
   for (const Eigenvalue& e : l.eigenvalues) {
@@ -52,7 +52,7 @@ py::dict describe(const Linearisation& l) {
   return d;
 }
 
-py::dict describe(const Equilibrium& e) {
+py::dict dict_of(const Equilibrium& e) {
   py::dict d, values;
   for (std::size_t k = 0; k < e.values.size(); ++k) values[py::str(e.variables[k])] = e.values[k];
   d["found"] = e.found;
@@ -61,11 +61,11 @@ py::dict describe(const Equilibrium& e) {
   d["admissible"] = e.admissible;
   d["violated"] = e.violated;
   d["values"] = values;
-  d["linearisation"] = describe(e.linearisation);
+  d["linearisation"] = dict_of(e.linearisation);
   return d;
 }
 
-py::dict describe(const EventReason& r) {
+py::dict dict_of(const EventReason& r) {
   py::list reads, earlier, parameters, misses;
   for (const auto& v : r.reads) reads.append(py::make_tuple(v.name, v.value, v.slope, v.parameter));
   for (const auto& c : r.earlier) earlier.append(py::make_tuple(c.event, c.t, c.text, c.derivative));
@@ -86,7 +86,7 @@ py::dict describe(const EventReason& r) {
   return d;
 }
 
-py::dict describe(const ModeAnalysis& a) {
+py::dict dict_of(const ModeAnalysis& a) {
   py::dict d;
   d["mode"] = a.mode;
   d["t"] = a.t;
@@ -147,7 +147,7 @@ void add_questions(py::module_& m) {
       [](const std::shared_ptr<CompiledModel>& model, const py::dict& options, const std::vector<std::string>& inputs,
          const std::vector<std::string>& outputs) {
         const SimulateOptions read = read_options_of_search(options);
-        return describe(unlocked(
+        return dict_of(unlocked(
             [&] { return linearise(*model, final_state(model, read), {.inputs = inputs, .outputs = outputs}); }));
       },
       py::arg("model"), py::arg("options"), py::arg("inputs"), py::arg("outputs"));
@@ -156,7 +156,7 @@ void add_questions(py::module_& m) {
       [](const CompiledModel& model, double period, double period_guess, const py::dict& options) {
         const CycleOptions read{
             .simulate = read_options_of_search(options), .period = period, .period_guess = period_guess};
-        return describe(unlocked([&] { return linearise(find_cycle(model, read)); }));
+        return dict_of(unlocked([&] { return linearise(find_cycle(model, read)); }));
       },
       py::arg("model"), py::arg("period"), py::arg("period_guess"), py::arg("options"));
   m.def(
@@ -167,7 +167,7 @@ void add_questions(py::module_& m) {
         const std::vector<Equilibrium> found =
             unlocked([&] { return equilibria(model, read, {.inputs = inputs, .outputs = outputs}, all_modes); });
         py::list all;
-        for (const Equilibrium& e : found) all.append(describe(e));
+        for (const Equilibrium& e : found) all.append(dict_of(e));
         return all;
       },
       py::arg("model"), py::arg("options"), py::arg("inputs"), py::arg("outputs"), py::arg("all_modes"));
@@ -176,7 +176,7 @@ void add_questions(py::module_& m) {
       [](const CompiledModel& model, std::size_t event, const py::dict& options, std::size_t causes,
          double largest_change, double near) {
         const SimulateOptions read = read_options_of_search(options);
-        return describe(unlocked([&] {
+        return dict_of(unlocked([&] {
           return explain_event(model, read, event,
                                {.most_causes = causes, .largest_change = largest_change, .near = near});
         }));
@@ -189,7 +189,7 @@ void add_questions(py::module_& m) {
         const SimulateOptions read = read_options_of_search(options);
         const ModeAnalyses found = unlocked([&] { return analyse_modes(model, read, most); });
         py::list modes;
-        for (const ModeAnalysis& a : found.modes) modes.append(describe(a));
+        for (const ModeAnalysis& a : found.modes) modes.append(dict_of(a));
         py::dict d;
         d["modes"] = modes;
         d["status"] = describe(found.status);

@@ -134,7 +134,7 @@ class Printer {
     if (above == sign->g && is_value(below, 0.0)) return Shape{"max", above, below};
     if (below == sign->g && is_value(above, 0.0)) return Shape{"min", below, above};
     if (g.op == Op::sub && above == g.a && below == g.b) return Shape{"max", above, below};
-    if (g.op == Op::sub && above == g.b && below == g.a) return Shape{"min", above, below};
+    if (g.op == Op::sub && above == g.b && below == g.a) return Shape{"min", below, above};
     if (!is_value(above, 1.0) || graph_.node(below).op != Op::select) return std::nullopt;
     const Node& rest = graph_.node(below);
     const std::optional<Sign> second = sign_of(rest.a);

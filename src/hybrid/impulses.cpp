@@ -20,10 +20,10 @@ constexpr double unexplained = 1e-6;  // residual of an equation, by its largest
 constexpr double open_rank = 1e-10;   // pivots below this, by the largest, leave an impulse open
 constexpr double no_impulse = 1e-9;   // by the largest one
 constexpr double cancelled = 1e-12;   // of a value from which another one is taken
-constexpr int most_unknowns = 500;    // the solution is dense
+constexpr int most_unknowns = 200;    // the solution is dense
 
 std::string unit_of(const std::string& unit) {
-  return unit.empty() ? "" : unit + ".s";
+  return unit.empty() ? "" : (unit.find('/') == std::string::npos ? unit : "(" + unit + ")") + ".s";
 }
 
 /// The segment that begins at the event; null if the run ends there.

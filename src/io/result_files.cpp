@@ -46,7 +46,7 @@ Json truths(const std::vector<int>& becomes) {
 }
 
 Json impulses_json(const Trajectory& run, const Event& e, HybridSystem* system) {
-  Json object = Json::object();
+  Json object = system || e.cause == JumpCause::none ? Json::object() : Json(nullptr);
   if (system)
     for (const Impulse& impulse : impulses_of(*system, run, e))
       object[impulse.variable] = number_or_null(impulse.value);
@@ -258,11 +258,14 @@ void write_json(std::ostream& out, const Trajectory& run, const JsonOptions& opt
   const std::size_t at = text.find(place);  // there is one: texts have no line breaks
   out << std::string_view(text).substr(0, at + place.size() - 4);
   bool first = true;
-  std::size_t number = 0;
+  std::size_t number = 0, jumps = 0;
   run.for_each_event([&](const Event& e) {
     out << (first ? "[\n  " : ",\n  ");
     first = false;
-    Json object = event_json(run, e, options.system);
+    // each needs the balance of its mode: runs with very many jumps have them at the first ones
+    constexpr std::size_t most_impulses = 1000;
+    if (e.cause != JumpCause::none) ++jumps;
+    Json object = event_json(run, e, jumps <= most_impulses ? options.system : nullptr);
     if (options.sensitivities) add_sensitivity(object, *options.sensitivities, number);
     ++number;
     const std::string event = dump(object);

@@ -20,6 +20,7 @@ namespace saltus {
 
 namespace {
 
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double tight = 1e-10;  // tolerance of the runs that are compared
 
 /// Tells how far the work is, and whether it goes on.
@@ -197,7 +198,10 @@ class Explanation {
       }
     };
     constexpr int steps = 6;
-    return differentiate_at_zero(1, 1e-3 * size, at, steps).derivatives[0];
+    constexpr double clear = 1e-3;  // error of a derivative by its size, above which it is none
+    const Differences found = differentiate_at_zero(1, 1e-3 * size, at, steps);
+    const double derivative = found.derivatives[0];
+    return found.errors[0] <= clear * std::abs(derivative) || derivative == 0.0 ? derivative : no_number;
   }
 
   void find_causes(const Trajectory& run, Work& work) {

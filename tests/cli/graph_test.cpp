@@ -71,8 +71,8 @@ TEST_F(Graph, OfAThermostatHasTwoModesAndTheTransitionsBetweenThem) {
   mode0 [label="on = true, T < 1\nentered 6 times, time 5.25"];
   mode1 [label="on = false, T >= 0\nentered 5 times, time 5"];
   start -> mode0;
-  mode0 -> mode1 [label="crossing, 5 times\nT >= 1 becomes true"];
-  mode1 -> mode0 [label="crossing, 5 times\nT >= 0 becomes false"];
+  mode0 -> mode1 [label="crossing, 5 times\nT < 1 becomes false"];
+  mode1 -> mode0 [label="crossing, 5 times\nT < 0 becomes true"];
 }
 )");
   EXPECT_EQ(graph(thermostat).out, run.out);

@@ -62,7 +62,6 @@ TEST(WriteJson, FollowsTheContract) {
   EXPECT_EQ(e["guards"][0], "h < 0");
   EXPECT_EQ(e["becomes"][0], true);
   EXPECT_EQ(e["direction"][0], -1);
-  EXPECT_EQ(e["direction"][0], -1);
   EXPECT_EQ(e["where"][0], "ball.mo:7:3");
   EXPECT_NEAR(e["before"]["v,odd"].get<double>(), -2.0, 1e-8);
   EXPECT_NEAR(e["after"]["v,odd"].get<double>(), 2.0, 1e-8);

@@ -102,12 +102,17 @@ void print_declarations(std::ostream& out, const CompiledModel& compiled, const 
   });
 }
 
+/// What the run did in a mode.
+void print_use(std::ostream& out, const ModeAnalysis& a) {
+  if (a.steps == 0) return;
+  out << fmt::format("  entered {}, {:.6g} of time in ", a.entered == 1 ? "once" : fmt::format("{} times", a.entered),
+                     a.time);
+  out << (a.steps == 1 ? std::string("1 step\n")
+                       : fmt::format("{} steps of {:.2g} to {:.2g}\n", a.steps, a.shortest_step, a.longest_step));
+}
+
 void print_mode(std::ostream& out, const ModeAnalysis& a) {
   out << (a.mode.empty() ? "the mode" : "mode '" + a.mode + "'") << fmt::format(" at t = {:.6g}\n", a.t);
-  if (a.steps > 0)
-    out << fmt::format("  entered {}, {:.6g} of time in {} steps of {:.2g} to {:.2g}\n",
-                       a.entered == 1 ? "once" : fmt::format("{} times", a.entered), a.time, a.steps, a.shortest_step,
-                       a.longest_step);
   if (a.stands_still) {
     out << "  nothing to integrate\n";
     return;
@@ -115,6 +120,7 @@ void print_mode(std::ostream& out, const ModeAnalysis& a) {
   if (a.explicit_ode) {
     out << fmt::format("  explicit ordinary differential equations, {} variables{}\n", a.variables,
                        a.linear ? ", linear" : "");
+    print_use(out, a);
     return;
   }
   if (!a.singularity.empty())
@@ -133,6 +139,7 @@ void print_mode(std::ostream& out, const ModeAnalysis& a) {
     out << fmt::format("  warning: the equations do not determine {}\n",
                        a.undetermined.empty() ? "some variables" : fmt::format("{}", fmt::join(a.undetermined, ", ")));
   if (n.v > 0) out << "  warning: some equations are redundant, or contradict each other\n";
+  print_use(out, a);
 }
 
 ExitCode check(const CheckOptions& o, const Streams& streams) {

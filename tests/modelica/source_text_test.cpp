@@ -153,6 +153,20 @@ end M;)")
   EXPECT_EQ(description("1"), description("1"));
 }
 
+TEST(SourceText, PassesOfLoopsAndLargeArraysAreMadeOfTheirOperations) {
+  const std::string cell = R"(model Cell
+  parameter Real limit = 1;
+  constant Real share = 0.5;
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = if x > limit*share then 1 else 2;
+end Cell;
+)";
+  EXPECT_EQ(guards_of(cell + "model M Cell c; end M;"), (std::vector<std::string>{"c.x > c.limit*share"}));
+  EXPECT_EQ(guards_of(cell + "model M Cell c[2]; end M;").at(1), "c[2].x > c[2].limit*share");
+  EXPECT_EQ(guards_of(cell + "model M Cell c[100]; end M;").at(1).find("share"), std::string::npos);
+}
+
 TEST(SourceText, LoopsThatAreKeptNameTheirOwnPass) {
   // one text for all passes would have the numbers of the first
   const Trajectory run = run_text(R"(model M

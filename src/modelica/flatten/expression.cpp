@@ -160,7 +160,17 @@ Value Flattener::eval_binary(const Binary& node, const Location& where, const Co
 }
 
 bool Flattener::keeps_texts(const Context& context) const {
-  return !context.frame && !kept_ && prototypes_.empty() && lifted_.empty();  // parts of loops stand for many
+  // Passes of loops, and elements of large arrays of components, may stand for many: their texts are made of
+  // operations, whether they are kept or written out.
+  if (context.frame || context.locals || kept_ || !prototypes_.empty() || !lifted_.empty()) return false;
+  for (Instance* i = context.instance; i && i->parent; i = i->parent) {
+    if (!i->path.ends_with(']')) continue;
+    const std::size_t begin = i->parent->path.empty() ? 0 : i->parent->path.size() + 1;
+    const std::string_view name = std::string_view(i->path).substr(begin, i->path.find('[', begin) - begin);
+    const Component* const array = i->parent->find(name);
+    if (!array || is_large(array->dims)) return false;
+  }
+  return true;
 }
 
 std::string Flattener::flat_name(std::string_view name, const Context& context) {

@@ -12,9 +12,8 @@
 namespace saltus::modelica {
 
 bool Flattener::begin_prototype(Component& component) {
-  constexpr std::int64_t fewest = 100;  // elements: below that nothing is gained
   if (!keep_loops_ || component.owner->parent || component.owner->is_static || component.is_parameter()) return false;
-  if (component.dims.empty() || count(component.dims) < fewest) return false;
+  if (!is_large(component.dims)) return false;
   const ClassKind kind = component.type.cls->kind();
   if (kind != ClassKind::model && kind != ClassKind::block && kind != ClassKind::class_) return false;
   for (const auto& [name, value] : overrides_)

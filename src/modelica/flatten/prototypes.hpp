@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,12 @@ struct VaryingNumber {
   Expr symbol;
   std::vector<double> values;
 };
+
+/// Whether one element of an array of components of this size may stand for all: below that nothing is gained.
+inline bool is_large(const Dims& dims) {
+  constexpr std::int64_t fewest = 100;
+  return !dims.empty() && count(dims) >= fewest;
+}
 
 struct Prototype {
   Component* array;

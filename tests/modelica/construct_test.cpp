@@ -71,8 +71,6 @@ TEST(Constructs, ThatAreNotReadAreNamed) {
       {"model M\n  Boolean b = initialState(time);\nend M;\n", "a.mo:2:15: error: 'initialState' is not supported"},
       {"model M\n  Real x;\nequation\n  (x,) = spatialDistribution(1, 2, 3, true);\nend M;\n",
        "a.mo:4:10: error: 'spatialDistribution' is not supported"},
-      {"model M\n  expandable connector B\n  end B;\n  B b;\nend M;\n",
-       "a.mo:4:3: error: 'M.B' is an expandable connector"},
       {"model M\n  String s = if time > 0.5 then \"a\" else \"b\";\nend M;\n",
        "a.mo:2:10: error: String variables are not supported"},
       {"model A\n  Real x = 1;\nend A;\nmodel M\n  extends A(break x);\nend M;\n",

@@ -371,23 +371,6 @@ hint: declare 'inner Real g' in the model
 )");
 }
 
-TEST(FlattenErrors, StreamIsRefused) {
-  EXPECT_EQ(load_errors(R"(connector C
-  Real p;
-  flow Real m;
-  stream Real h;
-end C;
-model M
-  C c;
-end M;
-)"),
-            R"(a.mo:4:15: error: 'stream' is not supported
-    stream Real h;
-                ^
-hint: docs/reference/modelica.md says under 'What is refused' what is left out
-)");
-}
-
 TEST(FlattenErrors, StringVariablesAreRefused) {
   EXPECT_EQ(load_errors(R"(model M
   String s = "a";

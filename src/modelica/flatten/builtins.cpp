@@ -31,9 +31,8 @@ const std::unordered_map<std::string_view, Function>& functions() {
   return table;
 }
 
-constexpr std::array<std::string_view, 9> refused{"delay",        "spatialDistribution", "inStream",
-                                                  "actualStream", "transition",          "initialState",
-                                                  "activeState",  "ticksInState",        "timeInState"};
+constexpr std::array<std::string_view, 7> refused{"delay", "spatialDistribution", "transition",   "initialState",
+                                                  "activeState",         "ticksInState", "timeInState"};
 
 // Switching functions of parameters never switch: they need no guard.
 Expr quiet(const Expr& e, Variability how) {
@@ -208,6 +207,11 @@ bool Flattener::math_call(std::string_view name, const Call& call, const Locatio
                    : name == "mod" ? saltus::mod(a, b)
                                    : saltus::rem(a, b);
     result = Value(whole && name != "atan2" ? TypeKind::integer : TypeKind::real, how, quiet(e, how));
+    return true;
+  }
+  if (name == "inStream" || name == "actualStream") {
+    if (context.frame) throw Fault{where, in_quotes(name) + " has no meaning in a function"};
+    result = stream_call(name, std::move(arguments(call, context, 1, 1, where).front()), where);
     return true;
   }
   if (name == "semiLinear") {

@@ -147,7 +147,7 @@ void Flattener::connect_instances(Instance& a, bool a_outside, Instance& b, bool
     }
     if (first.dims != second->dims || first.type.builtin != second->type.builtin)
       refuse(in_quotes(first.name()) + " has different sizes or types");
-    if (first.role != second->role) refuse(in_quotes(first.name()) + " is a flow in one of them only");
+    if (first.role != second->role) refuse(in_quotes(first.name()) + " is a flow or a stream in one of them only");
     if (!first.type.builtin) {
       for (std::size_t k = 0; k < first.elements.size(); ++k)
         connect_instances(*first.elements[k], a_outside, *second->elements[k], b_outside, where);
@@ -184,7 +184,9 @@ void Flattener::check_sources(const std::vector<std::size_t>& set, const Locatio
     const ConnectionEnd& end = connection_ends_[k];
     const Direction gives = end.outside ? Direction::input : Direction::output;
     // a protected connector of the class itself is a node between its components
-    if (end.component->direction != gives || (end.outside && end.component->source->is_protected)) continue;
+    if (end.component->direction != gives || end.component->owner->in_bus ||
+        (end.outside && end.component->source->is_protected))
+      continue;
     if (source)
       throw Fault{where,
                   "the sources " + in_quotes(source->component->path) + " and " + in_quotes(end.component->path) +
@@ -218,6 +220,7 @@ void Flattener::collect_flows(Instance& instance, std::vector<Component*>& flows
 void Flattener::finish_connections() {
   std::vector<std::vector<std::size_t>> sets(connection_ends_.size());
   for (std::size_t k = 0; k < connection_ends_.size(); ++k) sets[find_set(k)].push_back(k);
+  if (has_buses_) check_bus_readers(sets);
   const auto value = [&](const ConnectionEnd& end) {
     Component& component = *end.component;
     resolve_value(component);
@@ -246,6 +249,7 @@ void Flattener::finish_connections() {
         equations_.push_back({Value(TypeKind::real, Variability::continuous, sum(terms)), Value::real(0.0), where});
         return;
       }
+      if (connection_ends_[set.front()].component->role == ConnectorRole::stream) return;  // see finish_streams
       check_sources(set, where);
       for (std::size_t k = 1; k < set.size(); ++k) {
         const Value a = value(connection_ends_[set[0]]), b = value(connection_ends_[set[k]]);
@@ -254,6 +258,7 @@ void Flattener::finish_connections() {
     });
     if (kept_) mark_shape(kept_->shape_of(*connection_ends_[set.front()].component->owner));
   }
+  finish_streams(sets);
   std::vector<Component*> flows;
   collect_flows(*top_, flows);
   for (Component* component : flows) {

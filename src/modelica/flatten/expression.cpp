@@ -241,12 +241,20 @@ Value Flattener::arithmetic(Operator op, const Value& a, const Value& b, const L
                 wrong.type == TypeKind::boolean ? "write 'if b then 1 else 0'" : ""};
   }
   charge(static_cast<std::int64_t>(std::max(a.elements.size(), b.elements.size())), where);
-  if (is_elementwise(op)) return elementwise(plain(op), a, b, where);
+  if (is_elementwise(op)) {
+    Value result = elementwise(plain(op), a, b, where);
+    if (!actual_streams_.empty()) join_actual_streams(result);
+    return result;
+  }
   switch (op) {
     case Operator::multiply:
       if (!a.is_scalar() && !b.is_scalar() && b.dims.size() == 2)
         charge(static_cast<std::int64_t>(a.elements.size()) * b.dims[1], where);
-      return product(a, b, where);
+      {
+        Value result = product(a, b, where);
+        if (!actual_streams_.empty()) join_actual_streams(result);
+        return result;
+      }
     case Operator::divide:
       if (!b.is_scalar())
         throw Fault{where, "a value of type " + describe(a) + " cannot be divided by one of type " + describe(b),

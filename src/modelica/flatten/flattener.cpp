@@ -51,6 +51,8 @@ bool Flattener::run(const ClassScope* cls) {
   });
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
   if (!top_ || diagnostics_.full()) return true;
+  attempt([&] { complete_buses(); });
+  if (structure_changed_ && !diagnostics_.has_errors()) return false;
   mark_discrete(*top_);
   if (keep_loops_ && !diagnostics_.has_errors()) kept_ = LoopReader(*this).read();
   if (!kept_ && !prototypes_.empty()) throw NotKept{};

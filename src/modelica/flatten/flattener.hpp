@@ -446,6 +446,30 @@ class Flattener {
   Value semi_linear(const std::vector<Value>& arguments, const Location& where);
   void determine_at_zero_flow();
 
+  // --- stream connectors (streams.cpp)
+  Value stream_call(std::string_view name, Value value, const Location& where);
+  Component& flow_beside(const Component& stream, const Location& where);
+  Expr in_stream_symbol(Component& component, std::size_t position);
+  void join_actual_streams(Value& product);
+  Expr mixed_stream(const std::vector<std::size_t>& set, const ConnectionEnd& receiver, const Expr& own,
+                    const Location& where);
+  /// A connector that sends fluid to the point where those of a set meet.
+  struct Sender {
+    Expr flow;   ///< to that point
+    Expr value;  ///< of what it sends
+  };
+  Expr mixture(const std::vector<Sender>& senders, double eps, const ConnectionEnd& receiver, const Location& where);
+  void finish_streams(const std::vector<std::vector<std::size_t>>& sets);
+
+  // --- expandable connectors (expandable.cpp)
+  friend class BusMembers;
+  /// Gives expandable connectors the members that connections name, and takes away those that nothing names.
+  void complete_buses();
+  /// Reads the model again, with a member of an expandable connector that nothing had named before.
+  void require_bus_member(const Component& component);
+  /// Reports members that are read and that nothing gives a value; `sets`: the ends that are connected.
+  void check_bus_readers(const std::vector<std::vector<std::size_t>>& sets);
+
   // --- vendor annotations (annotations.cpp)
   /// The __saltus_ entries of an annotation. Throws Fault for a name that does not exist.
   static std::vector<const ModificationArgument*> own_annotations(const Modification* annotation);
@@ -607,7 +631,14 @@ class Flattener {
   std::unordered_map<NodeId, ClockOperator> clock_operators_;  ///< by the symbols that stand for them
   std::unordered_map<std::string, Expr> clock_symbols_;        ///< equal calls are one
   bool in_clocked_when_ = false;
-  std::unordered_map<NodeId, SemiLinear> semi_linear_;  ///< calls of semiLinear, by the expressions that they became
+  std::unordered_map<NodeId, SemiLinear> semi_linear_;     ///< calls of semiLinear, by the expressions that they became
+  std::unordered_map<NodeId, SemiLinear> actual_streams_;  ///< calls of actualStream, the same
+  std::unordered_map<NodeId, Expr> in_streams_;            ///< what inStream has, by the symbol of the stream variable
+  std::vector<NodeId> in_stream_order_;                    ///< these symbols
+  std::deque<Layout> bus_layouts_;  ///< of expandable connectors, with what connections add
+  std::deque<LayoutComponent> bus_components_;
+  std::deque<ComponentDeclaration> bus_declarations_;
+  bool has_buses_ = false;
 
   std::vector<FlatEquation> equations_, initial_equations_;
   std::map<std::pair<NodeId, bool>, FlatSurface> surfaces_;  // by relation, and whether it is about a nominal value

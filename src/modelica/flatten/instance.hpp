@@ -152,6 +152,8 @@ struct Instance {
   int depth = 0;
   bool is_static = false;  ///< holds constants of a class only
   bool is_connector = false;
+  bool is_expandable = false;         ///< an expandable connector
+  bool in_bus = false;                ///< an expandable connector or a part of one: its members have no direction
   bool in_connector = false;          ///< a connector or a record inside of one
   bool of_surroundings = false;       ///< the model itself, or a public connector or record through which others see it
   std::vector<Component> components;  ///< in the order of the layout

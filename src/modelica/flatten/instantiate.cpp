@@ -271,7 +271,7 @@ Instance* Flattener::instantiate(const ClassScope* cls, Instance* parent, std::s
   constexpr int most_same = 8;  // a redeclaration may put a class into another version of itself
   for (Instance* outer = parent; outer; outer = outer->parent, ++depth) {
     if (outer->cls->definition == cls->definition) ++same;
-    if (outer->cls == cls || same > most_same)
+    if ((outer->cls == cls && !outer->is_expandable) || same > most_same)
       throw Fault{where, "the class " + in_quotes(cls->name) + " contains itself"};
   }
   if (depth > limits_.instance_depth) throw Fault{where, "components are nested too deeply here"};
@@ -286,7 +286,9 @@ Instance* Flattener::instantiate(const ClassScope* cls, Instance* parent, std::s
   instance.path = std::move(path);
   instance.depth = depth;
   instance.is_static = is_static;
-  instance.is_connector = instance.in_connector = cls->kind() == ClassKind::connector;
+  instance.is_expandable = instance.in_bus = cls->kind() == ClassKind::expandable_connector;
+  instance.is_connector = instance.in_connector = instance.is_expandable || cls->kind() == ClassKind::connector;
+  has_buses_ = has_buses_ || instance.is_expandable;
   instance.components.resize(layout.components.size());
   for (std::size_t k = 0; k < layout.components.size(); ++k) {
     Component& component = instance.components[k];
@@ -344,7 +346,6 @@ void Flattener::declare(Component& component, const ModifierPtr& outer) {
   const LayoutComponent& source = *component.source;
   if (source.is_outer) bind_outer(component, outer);
   if (source.is_outer && !source.is_inner) return;
-  if (source.role == ConnectorRole::stream) throw Fault{component.where(), "'stream' is not supported", reference_page};
   component.variability = source.variability;
   component.direction = source.direction;
   component.role = source.role;
@@ -427,6 +428,7 @@ void Flattener::shape_work(Component& component) {
     scopes_.require_fit(type, *cls->must_fit, cls->must_fit_lexical, cls->definition->name.where,
                         cls->definition->name.text);
   if (type.direction != Direction::none && component.direction == Direction::none) component.direction = type.direction;
+  if (component.owner->in_bus) component.direction = Direction::none;  // what a bus carries goes in both directions
   for (std::size_t k = 0; k < type.modifications.size(); ++k) {
     const WrittenModification& written = type.modifications[k];
     const Context context = context_in(written.lexical, component.owner);
@@ -457,16 +459,11 @@ void Flattener::shape_work(Component& component) {
   }
   const ClassKind kind = type.cls->kind();
   const std::string_view kind_name = spelling(kind);
-  if (type.cls->is_function() || kind == ClassKind::package || kind == ClassKind::operator_ ||
-      kind == ClassKind::expandable_connector)
+  if (type.cls->is_function() || kind == ClassKind::package || kind == ClassKind::operator_)
     throw Fault{source.clause->type.where,
                 in_quotes(type.cls->name) + " is a" +
-                    (kind == ClassKind::operator_ || kind == ClassKind::operator_function ||
-                             kind == ClassKind::expandable_connector
-                         ? "n "
-                         : " ") +
-                    std::string(kind_name) + " and cannot be the type of a component",
-                kind == ClassKind::expandable_connector ? reference_page : ""};
+                    (kind == ClassKind::operator_ || kind == ClassKind::operator_function ? "n " : " ") +
+                    std::string(kind_name) + " and cannot be the type of a component"};
   if (type.cls->definition->is_partial)
     throw Fault{source.clause->type.where,
                 in_quotes(type.cls->name) + " is partial and cannot be the type of a component",
@@ -536,6 +533,7 @@ void Flattener::make_elements(Component& component) {
                                     component.where(), component.owner->is_static);
     element->is_connector = element->is_connector || component.type.is_connector;
     element->in_connector = element->is_connector || component.owner->in_connector;
+    element->in_bus = element->is_expandable || component.owner->in_bus;
     element->of_surroundings = component.owner->of_surroundings && !component.source->is_protected &&
                                (element->in_connector || component.direction != Direction::none);
     for (Component& inner : element->components) {

@@ -52,6 +52,7 @@ void pick(const Selection& selection, const Dims& dims, const std::vector<Expr>&
 
 Value Flattener::component_value(Component& component, const Location& where) {
   shape(component);
+  if (component.absent) require_bus_member(component);
   if (component.absent) throw Fault{where, in_quotes(component.path) + " does not exist: its condition is false"};
   if (component.is_object) {
     resolve_value(component);
@@ -101,6 +102,7 @@ Value Flattener::member(Component& component, const ComponentReference& referenc
   const ReferencePart& here = reference.parts[part];
   const bool last = part + 1 == reference.parts.size();
   shape(component);
+  if (component.absent) require_bus_member(component);
   if (component.absent) throw Fault{where, in_quotes(component.path) + " does not exist: its condition is false"};
   if (component.is_object) return component_value(component, where);
   if (component.type.builtin) {

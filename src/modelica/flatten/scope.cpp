@@ -505,7 +505,8 @@ ResolvedType ScopeTree::resolve(const ClassScope* found, const Location& where) 
   for (int depth = 0; depth < max_inheritance; ++depth) {
     refuse_outer(*found, where);
     if (found->must_fit && !type.redeclared) type.redeclared = found;
-    type.is_connector = type.is_connector || found->kind() == ClassKind::connector;
+    type.is_connector =
+        type.is_connector || found->kind() == ClassKind::connector || found->kind() == ClassKind::expandable_connector;
     if (found->definition->as<Enumeration>()) {
       type.builtin = true;
       type.kind = TypeKind::enumeration;

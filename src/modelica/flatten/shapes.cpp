@@ -10,8 +10,8 @@ namespace saltus::modelica {
 namespace {
 
 // Functions whose value has the size of their first argument.
-constexpr std::array elementwise_calls{"der",   "pre",  "noEvent", "abs",  "sign",
-                                       "floor", "ceil", "integer", "edge", "change"};
+constexpr std::array elementwise_calls{"der",     "pre",  "noEvent", "abs",      "sign",         "floor", "ceil",
+                                       "integer", "edge", "change",  "inStream", "actualStream"};
 
 bool is_relation(Operator op) {
   return op >= Operator::less && op <= Operator::not_equal;

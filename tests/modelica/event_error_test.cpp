@@ -331,20 +331,6 @@ hint: docs/reference/modelica.md says under 'What is refused' what is left out
 )");
 }
 
-TEST(FlattenErrors, DelayIsRefused) {
-  EXPECT_EQ(load_errors(R"(model M
-  Real x;
-equation
-  der(x) = delay(x, 1);
-end M;
-)"),
-            R"(a.mo:4:12: error: 'delay' is not supported
-    der(x) = delay(x, 1);
-             ^~~~~
-hint: docs/reference/modelica.md says under 'What is refused' what is left out
-)");
-}
-
 TEST(FlattenErrors, ARedeclarationMustFit) {
   EXPECT_EQ(load_errors(R"(model A
   replaceable Real x = 1;

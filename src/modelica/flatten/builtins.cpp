@@ -31,7 +31,7 @@ const std::unordered_map<std::string_view, Function>& functions() {
   return table;
 }
 
-constexpr std::array<std::string_view, 7> refused{"delay", "spatialDistribution", "transition",   "initialState",
+constexpr std::array<std::string_view, 6> refused{"spatialDistribution", "transition",   "initialState",
                                                   "activeState",         "ticksInState", "timeInState"};
 
 // Switching functions of parameters never switch: they need no guard.
@@ -223,7 +223,7 @@ bool Flattener::math_call(std::string_view name, const Call& call, const Locatio
 
 bool Flattener::event_call(std::string_view name, const Call& call, const Location& where, const Context& context,
                            Value& result) {
-  static constexpr std::array of_models{"der", "pre", "edge", "change", "sample"};
+  static constexpr std::array of_models{"der", "pre", "edge", "change", "sample", "delay"};
   if (context.frame && context.frame->cls && context.frame->cls->is_function() &&
       std::find(of_models.begin(), of_models.end(), name) != of_models.end())
     throw Fault{where, in_quotes(name) + " has no meaning in a function"};
@@ -259,6 +259,10 @@ bool Flattener::event_call(std::string_view name, const Call& call, const Locati
   if (name == "getInstanceName") {
     arguments(call, context, 0, 0, where);
     result = instance_name(where, context);
+    return true;
+  }
+  if (name == "delay") {
+    result = delay_call(arguments(call, context, 2, 3, where), where);
     return true;
   }
   if (name == "sample") {

@@ -71,6 +71,8 @@ bool Flattener::run(const ClassScope* cls) {
   attempt([&] { resolve_clocks(); });
   if (structure_changed_ && !diagnostics_.has_errors()) return false;
   if (diagnostics_.has_errors()) return true;
+  resolve_delays();
+  if (diagnostics_.has_errors()) return true;
   determine_at_zero_flow();
   sort_equations();
   if (diagnostics_.has_errors()) return true;

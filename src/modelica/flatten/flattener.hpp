@@ -446,6 +446,17 @@ class Flattener {
   Value semi_linear(const std::vector<Value>& arguments, const Location& where);
   void determine_at_zero_flow();
 
+  // --- delays of what changes at events (delays.cpp)
+  struct Delayed {
+    Expr symbol, from, length;
+    Location where;
+  };
+  Value delay_call(std::vector<Value> arguments, const Location& where);
+  Expr piecewise_constant(const Expr& e, const std::unordered_map<NodeId, const FlatEquation*>& givers,
+                          std::unordered_set<NodeId>& open, const Location& where);
+  void resolve_delays();
+  void add_delay(const Delayed& delayed, const Expr& signal);
+
   // --- stream connectors (streams.cpp)
   Value stream_call(std::string_view name, Value value, const Location& where);
   Component& flow_beside(const Component& stream, const Location& where);
@@ -635,6 +646,8 @@ class Flattener {
   std::unordered_map<NodeId, SemiLinear> actual_streams_;  ///< calls of actualStream, the same
   std::unordered_map<NodeId, Expr> in_streams_;            ///< what inStream has, by the symbol of the stream variable
   std::vector<NodeId> in_stream_order_;                    ///< these symbols
+  std::map<std::tuple<NodeId, NodeId, double>, Delayed> delayed_;  ///< equal calls are one
+  std::vector<const Delayed*> delay_order_;
   std::deque<Layout> bus_layouts_;  ///< of expandable connectors, with what connections add
   std::deque<LayoutComponent> bus_components_;
   std::deque<ComponentDeclaration> bus_declarations_;

@@ -11,7 +11,7 @@ namespace {
 
 // Functions whose value has the size of their first argument.
 constexpr std::array elementwise_calls{"der",     "pre",  "noEvent", "abs",      "sign",         "floor", "ceil",
-                                       "integer", "edge", "change",  "inStream", "actualStream"};
+                                       "integer", "edge", "change",  "inStream", "actualStream", "delay"};
 
 bool is_relation(Operator op) {
   return op >= Operator::less && op <= Operator::not_equal;

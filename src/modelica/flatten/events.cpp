@@ -303,6 +303,28 @@ void Flattener::check_fixed_start(const Expr& symbol, double value, const Locati
           "leave out 'fixed = true', or what gives it another value"});
 }
 
+// What is known before the run may be named by variables: equations give them values of parameters, or other names.
+void Flattener::follow_known_equations(Value& value) {
+  const auto& graph = model_->data().graph;
+  std::unordered_map<NodeId, std::vector<Expr>> sides;  // of equations, by the symbol on the other side
+  if (!symbols_of(std::span(&value.scalar(), 1), SymbolKind::variable).empty())
+    for (const FlatEquation& e : equations_)
+      for (const bool left : {true, false})
+        if (const Expr& side = (left ? e.lhs : e.rhs).scalar(); side.is_symbol())
+          sides[side.id()].push_back((left ? e.rhs : e.lhs).scalar());
+  Rewrite rewrite(*graph);
+  for (const Expr& symbol : symbols_of(std::span(&value.scalar(), 1), SymbolKind::variable)) {
+    std::vector<Expr> names{symbol};
+    for (std::size_t k = 0; k < names.size() && !rewrite.replace.contains(symbol.id()); ++k)
+      for (const Expr& side : sides[names[k].id()])
+        if (is_known(side))
+          rewrite.replace.emplace(symbol.id(), side.in(*graph));
+        else if (side.is_symbol() && std::ranges::none_of(names, [&](const Expr& name) { return name.same(side); }))
+          names.push_back(side);
+  }
+  if (!rewrite.replace.empty()) value.elements = {Expr(graph, rewrite(value.scalar().id()))};
+}
+
 // Initial equations of the form 'variable = known' are start values as well; one may follow from another.
 void Flattener::emit_initial_equations() {
   std::unordered_map<NodeId, NodeId> variable_of_pre;
@@ -332,10 +354,28 @@ void Flattener::emit_initial_equations() {
     parameter_values_.emplace(symbol.id(), value);
     return true;
   };
+  const auto is_before = [&](const Value& side) {
+    return side.scalar().is_symbol() && variable_of_pre.contains(side.scalar().id());
+  };
+  for (FlatEquation& e : initial_equations_)
+    if (is_before(e.lhs) || is_before(e.rhs)) follow_known_equations(is_before(e.lhs) ? e.rhs : e.lhs);
   std::vector<char> solved(initial_equations_.size(), 0);
   constexpr int most_passes = 100;
+  // in pre(a) = pre(b), where nothing gives pre(b), that is the start value of b
+  const auto assume_start = [&] {
+    for (std::size_t k = 0; k < initial_equations_.size(); ++k) {
+      const Value& other = initial_equations_[k].rhs;
+      if (solved[k] || !is_before(initial_equations_[k].lhs) || !is_before(other)) continue;
+      const auto gives = [&](const FlatEquation& e) { return is_before(e.lhs) && e.lhs.scalar().same(other.scalar()); };
+      if (parameter_values_.contains(other.scalar().id()) || std::ranges::any_of(initial_equations_, gives)) continue;
+      const auto& [component, position] = places_.at(variable_of_pre.at(other.scalar().id()));
+      parameter_values_.emplace(other.scalar().id(), present_numbers(*component, "start", 0.0)[position]);
+      return true;
+    }
+    return false;
+  };
   bool progress = true;
-  for (int pass = 0; pass < most_passes && progress; ++pass) {
+  for (int pass = 0; pass < most_passes && (progress || assume_start()); ++pass) {
     progress = false;
     for (std::size_t k = 0; k < initial_equations_.size(); ++k) {
       const FlatEquation& e = initial_equations_[k];
@@ -344,9 +384,6 @@ void Flattener::emit_initial_equations() {
       progress = true;
     }
   }
-  const auto is_before = [&](const Value& side) {
-    return side.scalar().is_symbol() && variable_of_pre.contains(side.scalar().id());
-  };
   const auto is_discrete = [&](const Value& side) { return is_discrete_symbol(side.scalar()) || is_before(side); };
   InitialTargets targets = initial_targets();
   for (std::size_t k = 0; k < initial_equations_.size(); ++k) {

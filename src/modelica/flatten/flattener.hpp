@@ -182,6 +182,7 @@ class Flattener {
   std::vector<double> attribute_numbers(Component& component, std::string_view name, double otherwise);
   /// The same where the model keeps the expressions, or does not use the numbers.
   std::vector<double> present_numbers(Component& component, std::string_view name, double otherwise);
+  bool is_of_unsolved_parameters(const Expr& e) const;
   std::string attribute_text(Component& component, std::string_view name);
   /// Unit, description, type and literals, as they are declared.
   VariableOptions described(Component& component);
@@ -446,6 +447,23 @@ class Flattener {
   Value semi_linear(const std::vector<Value>& arguments, const Location& where);
   void determine_at_zero_flow();
 
+  // --- functions that iterate (implicit_roots.cpp), and of linear algebra (least_squares.cpp)
+  /// A variable for what solveOneNonlinearEquation finds in a run, whose equation is the one that it solves; nothing
+  /// for other functions, and where the numbers are known now.
+  std::optional<Value> implicit_root(const ClassScope* function, const NamedValues& inputs, const Location& where,
+                                     const Context& caller);
+  double start_value(const Expr& e) const;
+  double value_at_start(const Expr& e, std::unordered_map<NodeId, double>& given) const;
+  double bracketed_root(const Expr& residual, const Expr& root, double low, double high, double guess) const;
+  /// Whether nothing but parameters occurs in an expression.
+  static bool is_of_parameters(const Expr& e);
+  struct LeastSquares {
+    Value x;
+    std::int64_t rank;
+  };
+  /// The shortest x of those for which |A x - b| is least.
+  LeastSquares least_squares(const Value& matrix, const Value& right, const Value& least_ratio, const Location& where);
+
   // --- delays of what changes at events (delays.cpp)
   struct Delayed {
     Expr symbol, from, length;
@@ -581,6 +599,7 @@ class Flattener {
   void emit();
   void emit_clauses();
   void emit_initial_equations();
+  void follow_known_equations(Value& value);
   /// Discrete variables that have a value at the start, of clauses, definitions or initial equations.
   struct InitialTargets {
     std::unordered_set<NodeId> given;
@@ -646,6 +665,7 @@ class Flattener {
   std::unordered_map<NodeId, SemiLinear> actual_streams_;  ///< calls of actualStream, the same
   std::unordered_map<NodeId, Expr> in_streams_;            ///< what inStream has, by the symbol of the stream variable
   std::vector<NodeId> in_stream_order_;                    ///< these symbols
+  std::map<std::string, Expr> roots_;                      ///< of implicit_root, by the function and its arguments
   std::map<std::tuple<NodeId, NodeId, double>, Delayed> delayed_;  ///< equal calls are one
   std::vector<const Delayed*> delay_order_;
   std::deque<Layout> bus_layouts_;  ///< of expandable connectors, with what connections add

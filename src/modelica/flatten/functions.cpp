@@ -351,6 +351,20 @@ void Flattener::run_external(const ClassScope& function, const ExternalClause& e
     assign(external.arguments[1], std::move(after), where, inside);
     return assign(external.arguments[2], std::move(number), where, inside);
   }
+  if (name == "dgelsy" && external.arguments.size() == 13) {
+    LeastSquares answer = least_squares(eval(external.arguments[3], inside), eval(external.arguments[5], inside),
+                                        eval(external.arguments[8], inside), where);
+    assign(external.arguments[5], std::move(answer.x), where, inside);
+    assign(external.arguments[9], Value::integer(answer.rank), where, inside);
+    return assign(external.arguments[12], Value::integer(0), where, inside);
+  }
+  if (name == "dgesv" && external.arguments.size() == 8) {
+    const Value matrix = eval(external.arguments[2], inside);
+    LeastSquares answer = least_squares(matrix, eval(external.arguments[5], inside), Value::real(1e-15), where);
+    const bool regular = answer.rank == matrix.dims[0];
+    assign(external.arguments[5], std::move(answer.x), where, inside);
+    return assign(external.arguments[7], Value::integer(regular ? 0 : 1), where, inside);
+  }
   std::vector<Value> arguments;
   for (const ExprPtr argument : external.arguments) {
     const auto* reference = argument->as<ComponentReference>();
@@ -399,12 +413,6 @@ void Flattener::follow_body(const Layout& layout, Context& context, const Locati
 }
 
 namespace {
-
-void add_scalars(const Value& value, std::vector<Expr>& scalars) {
-  scalars.insert(scalars.end(), value.elements.begin(), value.elements.end());
-  if (!value.record) return;
-  for (const auto& [name, field] : value.record->fields) add_scalars(field, scalars);
-}
 
 void rewrite_scalars(Value& value, Rewrite& rewrite) {
   for (Expr& e : value.elements)
@@ -486,6 +494,7 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
                            std::to_string(most_recursive) + " times deep"};
   if (function->definition->is_partial)
     throw Fault{where, "the function " + in_quotes(function->name) + " is partial and cannot be called"};
+  if (auto root = implicit_root(function, inputs, where, caller)) return {std::move(*root)};
   const Layout& layout = scopes_.layout(function);
   std::vector<Expr> arguments;
   if (function_stack_.empty())
@@ -540,7 +549,9 @@ std::vector<Value> Flattener::run_function(const ClassScope* function, NamedValu
     if (value.is_unset())
       throw Fault{component.declaration->name.where,
                   "the output " + in_quotes(component.name()) + " of " + in_quotes(function->name) + " gets no value"};
-    require_set(value, std::string(component.name()), component.declaration->name.where);
+    // a field that nothing reads needs no value, as long as no equation takes the whole record
+    if (function_stack_.size() == 1 || value.type != TypeKind::record)
+      require_set(value, std::string(component.name()), component.declaration->name.where);
     results.push_back(std::move(value));
   }
   if (function_stack_.size() == 1 && !external) {

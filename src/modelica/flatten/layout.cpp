@@ -96,6 +96,37 @@ bool same_modification(const Modification* a, const Modification* b) {
 }  // namespace
 
 // Inherited twice, from different declarations: they are one if nothing distinguishes them.
+// The attributes that a component has with all modifications; nothing where some of them are more than values.
+static std::optional<std::map<std::string_view, ExprPtr>> attributes_of(const LayoutComponent& component) {
+  std::map<std::string_view, ExprPtr> all;
+  const auto add = [&](const Modification* modification) {
+    if (!modification) return true;
+    if (modification->is_break) return false;
+    if (modification->value) all.emplace("", modification->value);
+    return std::ranges::all_of(modification->arguments, [&](const ModificationArgument& argument) {
+      const Modification* inner = argument.modification;
+      if (!argument.is_plain() || argument.name.parts.size() != 1 || !inner || inner->has_arguments || !inner->value)
+        return false;
+      all.emplace(argument.name.parts[0].text, inner->value);
+      return true;
+    });
+  };
+  for (const WrittenArgument& written : component.modifications) {
+    if (written.argument && (!written.argument->is_plain() || written.argument->name.parts.size() != 1)) return {};
+    if (!add(written.argument ? written.argument->modification : written.modification)) return {};
+  }
+  if (!add(component.declaration->modification)) return {};
+  return all;
+}
+
+// Modifications of one may say what the declaration of the other says.
+static bool same_attributes(const LayoutComponent& a, const LayoutComponent& b) {
+  const auto x = attributes_of(a), y = attributes_of(b);
+  return x && y && std::ranges::equal(*x, *y, [](const auto& one, const auto& other) {
+           return one.first == other.first && same(one.second, other.second);
+         });
+}
+
 static bool identical(const LayoutComponent& a, const LayoutComponent& b, ScopeTree& scopes) {
   if (a.role != b.role || a.variability != b.variability || a.direction != b.direction ||
       a.dimensions.size() != b.dimensions.size() || !same(a.condition, b.condition) || a.is_inner != b.is_inner ||
@@ -106,7 +137,7 @@ static bool identical(const LayoutComponent& a, const LayoutComponent& b, ScopeT
   const ResolvedType x = scopes.resolve(a.clause->type, a.lexical), y = scopes.resolve(b.clause->type, b.lexical);
   const auto definition = [](const ClassScope* scope) { return scope ? scope->definition : nullptr; };
   return x.builtin == y.builtin && x.kind == y.kind && definition(x.named) == definition(y.named) &&
-         same_modification(a.declaration->modification, b.declaration->modification);
+         (same_modification(a.declaration->modification, b.declaration->modification) || same_attributes(a, b));
 }
 
 const Layout& ScopeTree::layout(const ClassScope* scope) {

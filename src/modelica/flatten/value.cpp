@@ -299,4 +299,10 @@ Value concatenate(std::size_t dimension, const std::vector<Value>& items, const 
   return result;
 }
 
+void add_scalars(const Value& value, std::vector<Expr>& scalars) {
+  scalars.insert(scalars.end(), value.elements.begin(), value.elements.end());
+  if (!value.record) return;
+  for (const auto& [name, field] : value.record->fields) add_scalars(field, scalars);
+}
+
 }  // namespace saltus::modelica

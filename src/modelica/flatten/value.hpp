@@ -132,6 +132,9 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 std::string describe(const Value& value);
 std::string_view type_name(TypeKind kind);
 
+/// Adds the numbers of a value, with those of the fields of records.
+void add_scalars(const Value& value, std::vector<Expr>& scalars);
+
 // --- array operations; `where` is what a fault points at
 /// A copy with other dimensions; the number of elements must stay.
 Value reshaped(Value value, Dims dims);

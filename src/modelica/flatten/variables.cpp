@@ -69,22 +69,29 @@ Value Flattener::attribute(Component& component, std::string_view name) {
   return value;
 }
 
-namespace {
-
-/// Whether nothing but parameters occurs in an expression.
-bool is_of_parameters(const Expr& e) {
+bool Flattener::is_of_parameters(const Expr& e) {
   return std::ranges::all_of(
       std::array{SymbolKind::time, SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete},
       [&](SymbolKind kind) { return e.is_constant() || symbols_of(std::span(&e, 1), kind).empty(); });
 }
-
-}  // namespace
 
 std::vector<double> Flattener::attribute_numbers(Component& component, std::string_view name, double otherwise) {
   if (attribute_given(component, name))
     for (const Expr& e : attribute(component, name).elements)
       used_value(e, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path));
   return present_numbers(component, name, otherwise);
+}
+
+// A guess may be made of parameters that initial equations determine: of the guesses of these.
+bool Flattener::is_of_unsolved_parameters(const Expr& e) const {
+  if (!symbols_of(std::span(&e, 1), SymbolKind::time).empty()) return false;
+  return std::ranges::all_of(std::array{SymbolKind::variable, SymbolKind::derivative, SymbolKind::discrete},
+                             [&](SymbolKind kind) {
+                               return std::ranges::all_of(symbols_of(std::span(&e, 1), kind), [&](const Expr& symbol) {
+                                 const Component* component = component_of(symbol);
+                                 return component && component->is_parameter();
+                               });
+                             });
 }
 
 std::vector<double> Flattener::present_numbers(Component& component, std::string_view name, double otherwise) {
@@ -104,10 +111,11 @@ std::vector<double> Flattener::present_numbers(Component& component, std::string
   numbers.reserve(size);
   const InElement first(*this, name == "start" ? 0 : -1);
   for (const Expr& e : value.elements) {
-    if (!e.is_constant() && value.variability < Variability::parameter)
+    const bool varies = !e.is_constant() && value.variability < Variability::parameter;
+    if (varies && !(name == "start" && is_of_unsolved_parameters(e)))
       throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) +
                              " must not depend on variables"};
-    numbers.push_back(parameter_value(e));
+    numbers.push_back(varies ? start_value(e) : parameter_value(e));
     if (std::isnan(numbers.back()))
       throw Fault{where, "the attribute " + in_quotes(name) + " of " + in_quotes(component.path) + " is not a number"};
   }

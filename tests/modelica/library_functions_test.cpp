@@ -273,5 +273,27 @@ end M;)",
   EXPECT_EQ(r.at(0.5, "above"), 1.0);
 }
 
+// A step that is active at the start: what the initial equation says of `active` holds before the start for `next`.
+TEST(StartValues, GoThroughNamesToTheValueBeforeTheStart) {
+  for (const bool begins : {true, false}) {
+    const auto r = run_text(std::string("model M\n  Boolean active, local, next, old;\ninitial equation\n  active = ") +
+                                (begins ? "true" : "false") + R"(;
+  pre(next) = pre(local);
+  pre(old) = pre(local);
+equation
+  active = local;
+  local = pre(next);
+  next = if time < 1 then local else not local;
+  when time >= 2 then
+    old = local;
+  end when;
+end M;)",
+                            0.5);
+    EXPECT_EQ(r.at(0.0, "active"), begins ? 1.0 : 0.0);
+    EXPECT_EQ(r.at(0.5, "active"), begins ? 1.0 : 0.0);
+    EXPECT_EQ(r.at(0.5, "old"), begins ? 1.0 : 0.0);
+  }
+}
+
 }  // namespace
 }  // namespace saltus

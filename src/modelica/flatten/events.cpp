@@ -352,7 +352,24 @@ void Flattener::emit_initial_equations() {
         model_->fix(s.name(), "its start value decides " + what + "; read the model with the new value");
     }
     parameter_values_.emplace(symbol.id(), value);
+    parameter_values_.emplace(side.scalar().id(), value);
     return true;
+  };
+  // active = true, active = local, local = pre(next): the value goes on through names, to the one before the start
+  const auto follow_definitions = [&] {
+    bool any = false;
+    for (const Definition& definition : definitions_) {
+      const auto known = parameter_values_.find(definition.symbol.id());
+      const Expr& name = definition.value;
+      if (known == parameter_values_.end() || !name.is_symbol() || parameter_values_.contains(name.id())) continue;
+      const double value = known->second;
+      const auto real = [](const Expr& e) { return Value(TypeKind::real, Variability::discrete, e); };
+      if (variable_of_pre.contains(name.id()))
+        any = try_side(real(name), real(Expr(value)), definition.where) || any;
+      else if (is_discrete_symbol(name))
+        any = parameter_values_.emplace(name.id(), value).second || any;
+    }
+    return any;
   };
   const auto is_before = [&](const Value& side) {
     return side.scalar().is_symbol() && variable_of_pre.contains(side.scalar().id());
@@ -376,7 +393,7 @@ void Flattener::emit_initial_equations() {
   };
   bool progress = true;
   for (int pass = 0; pass < most_passes && (progress || assume_start()); ++pass) {
-    progress = false;
+    progress = follow_definitions();
     for (std::size_t k = 0; k < initial_equations_.size(); ++k) {
       const FlatEquation& e = initial_equations_[k];
       if (solved[k] || !(try_side(e.lhs, e.rhs, e.where) || try_side(e.rhs, e.lhs, e.where))) continue;

@@ -212,8 +212,7 @@ def optimise(model: Model | ModelicaModel, minimise: Quantity | Functional, *,
         raise _core.UsageError(f"shooting is 'auto', 'single' or 'multiple', not {shooting!r}")
     extended = ExtendedModel(model, values, options.get("start"), "value")
     chosen = run_options(model, options, 1e-8, "it is an argument of its own")
-    last = stop if stop is not None else extended_stop(model)
-    chosen["stop"] = float(free_stop[2]) if free_stop is not None else last
+    chosen["stop"] = float(free_stop[2]) if free_stop is not None else _stop_of(model, stop)
     sizes = dict(nominal or {})
     named = parameters if isinstance(parameters, Mapping) else dict.fromkeys(parameters or [])
     symbols = extended.model
@@ -238,9 +237,9 @@ def optimise(model: Model | ModelicaModel, minimise: Quantity | Functional, *,
     return result
 
 
-def extended_stop(model: Model | ModelicaModel) -> float:
-    """The stop time of the model's experiment."""
-    given = model.experiment.get("stop") if isinstance(model, ModelicaModel) else None
+def _stop_of(model: Model | ModelicaModel, stop: float | None) -> float:
+    """What is given, or the stop time of the model's experiment."""
+    given = stop if stop is not None else model.experiment.get("stop")
     if given is None:
         raise _core.UsageError("say when runs end: stop=2.0, or free_stop=(guess, lower, upper)")
     return float(given)

@@ -161,10 +161,11 @@ Extremum largest(const Trajectory& run, std::size_t variable, int sign, double f
   std::ranges::stable_sort(borders, {}, &Border::t);
   Search search(run, static_cast<int>(variable), sign);
   // what lies closer together is one instant
-  const double shortest = 1e-12 * std::max({std::abs(from), std::abs(to), to - from});
+  const double shortest = instant_share * std::max({std::abs(from), std::abs(to), to - from});
   Border last = borders.front();
   for (const Border& border : borders) {
     if (border.t - last.t <= shortest) {
+      if (border.event && !last.event) last.t = border.t;
       last.event = last.event || border.event;
       continue;
     }

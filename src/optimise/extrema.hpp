@@ -7,6 +7,9 @@
 
 namespace saltus {
 
+/// Times closer together, as a share of the largest of them, are one instant.
+inline constexpr double instant_share = 1e-12;
+
 struct Extremum {
   enum class At : unsigned char {
     inside,  ///< its time does not count for first derivatives

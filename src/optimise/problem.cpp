@@ -27,6 +27,23 @@ bool counts(const Event& event) {
   return event.kind != EventKind::time && !event.guards.empty();
 }
 
+/// Times that differ by less are one instant.
+double instant_of(const Trajectory& run, double t) {
+  return instant_share * std::max({std::abs(t), std::abs(run.t_start()), std::abs(run.t_end())});
+}
+
+/// A border is at the time of an event up to rounding errors only: its side is that of the event.
+std::vector<std::vector<double>> tangents_at(const SensitivityRun& run, const Extremum& found) {
+  if (found.at == Extremum::At::inside) return run.at(found.t);
+  const Trajectory& trajectory = run.trajectory();
+  const double close = instant_of(trajectory, found.t);
+  const bool left = found.at == Extremum::At::left;
+  double t = found.t;
+  for (const Event& event : trajectory.events())
+    if (std::abs(event.t - found.t) <= close) t = left ? std::min(t, event.t) : std::max(t, event.t);
+  return left ? run.before(t) : run.at(t);
+}
+
 std::string name_of(const Event& event) {
   if (event.kind == EventKind::terminal) return "the end of the run";
   return event.guards.empty() ? std::string(to_string(event.kind)) : "'" + event.guards.front() + "'";
@@ -208,8 +225,7 @@ bool Problem::read_path(const SensitivityRun& run, const Vector& at, Evaluation&
               condition.label);
           return false;
         }
-        const bool left = found.at == Extremum::At::left;
-        const auto tangents = left ? run.before(found.t) : run.at(found.t);
+        const auto tangents = tangents_at(run, found);
         e.c[row] = sign * found.value;
         e.times[static_cast<std::size_t>(row)] = found.t;
         for (Eigen::Index j = 0; j < n(); ++j) e.A(row, j) = tangents[static_cast<std::size_t>(j)][variable];
@@ -218,11 +234,14 @@ bool Problem::read_path(const SensitivityRun& run, const Vector& at, Evaluation&
           e.A.row(row) += found.slope * gradient_of(borders[found.t == from ? k : k + 1]).transpose();
           continue;
         }
-        for (const EventSensitivity& event : run.events())
-          if (event.t == found.t && !event.dt.empty()) {
-            for (Eigen::Index j = 0; j < n(); ++j) e.A(row, j) += found.slope * event.dt[static_cast<std::size_t>(j)];
-            break;
-          }
+        const double close = instant_of(trajectory, found.t);
+        const auto event = std::ranges::find_if(
+            run.events(), [&](const EventSensitivity& s) { return std::abs(s.t - found.t) <= close; });
+        if (event == run.events().end() || event->dt.empty()) {
+          failure_ = fmt::format("the extremum of '{}' is at an event whose time has no derivative", condition.label);
+          return false;
+        }
+        for (Eigen::Index j = 0; j < n(); ++j) e.A(row, j) += found.slope * event->dt[static_cast<std::size_t>(j)];
       }
     }
   }

@@ -48,9 +48,16 @@ class Splitter {
       if (const auto by = constant_in(graph, node.a, model_.number); by && node.op == Op::mul)
         return split(b, factor * *by, integrated);
     }
-    const bool twice = node.op == Op::mul && node.a == node.b;
+    if (node.op == Op::mul) {  // 0.1*x*x is (0.1*x)*x
+      double both = factor;
+      const NodeId left = without_factors(graph, node.a, both), right = without_factors(graph, node.b, both);
+      if (left == right && both > 0.0) {
+        found.terms.push_back({both, Expr(e.graph(), left), integrated});
+        return;
+      }
+    }
     const bool power = node.op == Op::pow && graph.is_constant(node.b) && graph.constant_value(node.b) == 2.0;
-    if ((twice || power) && factor > 0.0)
+    if (power && factor > 0.0)
       found.terms.push_back({factor, a, integrated});
     else
       found.complete = false;
@@ -59,6 +66,27 @@ class Splitter {
   Squares found;
 
  private:
+  /// Takes constant factors out of a product.
+  NodeId without_factors(const Graph& graph, NodeId id, double& factor) const {
+    for (;;) {
+      const Node& node = graph.node(id);
+      if (node.op == Op::neg) {
+        factor = -factor;
+        id = node.a;
+        continue;
+      }
+      if (node.op != Op::mul && node.op != Op::div) return id;
+      if (const auto by = constant_in(graph, node.b, model_.number); by && (node.op == Op::mul || *by != 0.0)) {
+        factor = node.op == Op::mul ? factor * *by : factor / *by;
+        id = node.a;
+      } else if (const auto first = constant_in(graph, node.a, model_.number); first && node.op == Op::mul) {
+        factor *= *first;
+        id = node.b;
+      } else {
+        return id;
+      }
+    }
+  }
   /// A variable counts as what it is defined to be.
   void follow(const Expr& symbol, double factor, bool integrated) {
     constexpr int deepest = 20;  // x = y, y = x

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         Functional, FunctionalGradient, event_time, final_value, gradient, integral, sum_over_events,
     )
     from .linearisation import Equilibrium, Linearisation, equilibria, linearise
-    from .optima import Control, FoundCondition, FoundControl, FoundValue, Optimum, optimise
+    from .optima import (
+        Control, Controller, ControlSample, FoundCondition, FoundControl, FoundValue, Optimum, optimise,
+    )
     from .reasons import EventReason, check, why
     from .run import RunError, Simulator, simulate
     from .scipy_like import IvpResult, solve_ivp
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__", "abs", "acos", "acosh", "Array", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
-    "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "check", "Control", "cos", "cosh",
-    "Cycle", "der", "describe_fmu", "equal", "Equation", "equilibria", "Equilibrium", "Error", "event_time",
+    "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "check", "Control", "Controller",
+    "ControlSample", "cos", "cosh", "Cycle", "der", "describe_fmu", "equal", "Equation", "equilibria", "Equilibrium", "Error", "event_time",
     "EventReason", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "fit", "Fit", "FittedParameter",
     "floor", "Fmu", "follow_cycle", "FoundCondition", "FoundControl", "FoundValue", "Functional", "FunctionalGradient",
     "gradient", "if_else", "Index", "InputSignal", "integral", "IvpResult", "Linearisation", "linearise", "load",
@@ -63,7 +65,8 @@ _MODULES = {
     "gradients": ("Functional", "FunctionalGradient", "event_time", "final_value", "gradient", "integral",
                   "sum_over_events"),
     "linearisation": ("Equilibrium", "Linearisation", "equilibria", "linearise"),
-    "optima": ("Control", "FoundCondition", "FoundControl", "FoundValue", "Optimum", "optimise"),
+    "optima": ("Control", "Controller", "ControlSample", "FoundCondition", "FoundControl", "FoundValue", "Optimum",
+               "optimise"),
     "reasons": ("EventReason", "check", "why"),
     "run": ("RunError", "Simulator", "simulate"),
     "scipy_like": ("IvpResult", "solve_ivp"),

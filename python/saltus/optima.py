@@ -168,7 +168,8 @@ def _wanted(name: str, given: Any) -> tuple[str, float, float, float]:
 
 
 def _numbers(given: Any) -> Array:
-    return np.empty(0) if given is None else np.atleast_1d(np.asarray(given, float))
+    numbers: Array = np.empty(0) if given is None else np.atleast_1d(np.asarray(given, float))
+    return numbers
 
 
 def _control(name: str, given: Any) -> tuple[Any, ...]:
@@ -208,14 +209,76 @@ def optimise(model: Model | ModelicaModel, minimise: Quantity | Functional, *,
     Further options are those of ``simulate``; rtol is 1e-8 and atol a hundredth of it. Raises UsageError for wrong
     programmes. Ctrl-C raises KeyboardInterrupt.
     """
+    symbols, programme, chosen = _written(model, minimise, controls, parameters, end, path, stop, free_stop, values,
+                                          nominal, options)
     if shooting not in ("auto", "single", "multiple"):
         raise _core.UsageError(f"shooting is 'auto', 'single' or 'multiple', not {shooting!r}")
+    search = {"tolerance": float(tolerance), "max_runs": int(max_runs), "starts": int(starts), "seed": int(seed),
+              "homotopy": homotopy, "shooting": shooting}
+    found = _core.optimise(symbols.model, programme, search, chosen)
+    result = _optimum_of(found, symbols)
+    if check and not result.ok:
+        raise SearchError(result)
+    return result
+
+
+@dataclass(frozen=True)
+class ControlSample:
+    """What a sample of a closed loop gives: the controls of the first interval by name."""
+
+    controls: dict[str, float]
+    #: Predicted, before the last step; likewise the violation.
+    objective: float
+    violation: float
+    #: Steps that were made; 0: the last controls, moved on.
+    iterations: int
+    #: Why no step was made; "" if one was.
+    why: str
+
+
+class Controller:
+    """Model predictive control: a programme that is solved again from the present state, sample by sample.
+
+    Arguments are those of ``optimise``; the objective is a sum of squares, and the end of the run and all intervals
+    are fixed. ``iterations`` is the number of steps of Gauss and Newton's method at a sample.
+    """
+
+    def __init__(self, model: Model | ModelicaModel, minimise: Quantity | Functional, *,
+                 controls: Mapping[str, int | Control], end: Mapping[Any, Bounds] | None = None,
+                 path: Mapping[Any, Bounds] | None = None, stop: float | None = None,
+                 values: Mapping[str, float] | None = None, nominal: Mapping[Any, float] | None = None,
+                 iterations: int = 1, **options: Any) -> None:
+        symbols, programme, chosen = _written(model, minimise, controls, None, end, path, stop, None, values, nominal,
+                                              options)
+        search = {"tolerance": 1e-6, "max_runs": 1, "starts": 1, "seed": 1, "homotopy": "", "shooting": "single"}
+        self._core = _core.Controller(symbols.model, programme, search, chosen, int(iterations))
+        self._names = list(controls)
+
+    def step(self, state: Mapping[str, float]) -> ControlSample:
+        """The controls for a state: values of variables and discrete variables by name."""
+        controls, objective, violation, iterations, why = self._core.step(
+            [(name, float(value)) for name, value in state.items()])
+        return ControlSample(dict(zip(self._names, controls)), objective, violation, iterations, why)
+
+    @property
+    def plan(self) -> dict[str, FoundControl]:
+        """All values of the prediction's controls, as they are now."""
+        return {row[0]: FoundControl(*row) for row in self._core.plan()}
+
+
+def _written(model: Model | ModelicaModel, minimise: Quantity | Functional,
+             controls: Mapping[str, int | Control] | None, parameters: Sequence[str] | Mapping[str, Wanted] | None,
+             end: Mapping[Any, Bounds] | None, path: Mapping[Any, Bounds] | None, stop: float | None,
+             free_stop: tuple[float | None, float, float] | None, values: Mapping[str, float] | None,
+             nominal: Mapping[Any, float] | None,
+             options: dict[str, Any]) -> tuple[ExtendedModel, dict[str, Any], dict[str, Any]]:
+    """The model with variables for its expressions, the programme over it, and the options of its runs."""
     extended = ExtendedModel(model, values, options.get("start"), "value")
     chosen = run_options(model, options, 1e-8, "it is an argument of its own")
     chosen["stop"] = float(free_stop[2]) if free_stop is not None else _stop_of(model, stop)
     sizes = dict(nominal or {})
     named = parameters if isinstance(parameters, Mapping) else dict.fromkeys(parameters or [])
-    symbols = extended.model
+    symbols: Any = extended.model
     programme = {
         "controls": [_control(name, given) for name, given in (controls or {}).items()],
         "parameters": [_wanted(name, given) for name, given in named.items()],
@@ -228,13 +291,7 @@ def optimise(model: Model | ModelicaModel, minimise: Quantity | Functional, *,
     }
     if sizes:
         raise _core.UsageError(f"nominal: '{next(iter(sizes))}' is no condition")
-    search = {"tolerance": float(tolerance), "max_runs": int(max_runs), "starts": int(starts), "seed": int(seed),
-              "homotopy": homotopy, "shooting": shooting}
-    found = _core.optimise(symbols, programme, search, chosen)
-    result = _optimum_of(found, extended)
-    if check and not result.ok:
-        raise SearchError(result)
-    return result
+    return extended, programme, chosen
 
 
 def _stop_of(model: Model | ModelicaModel, stop: float | None) -> float:

@@ -1,5 +1,6 @@
 // Optimal controls and parameters: a programme in, the optimum out.
 #include <pybind11/stl.h>
+#include <saltus/optimise/controller.hpp>
 #include <saltus/optimise/optimise.hpp>
 
 #include <memory>
@@ -65,12 +66,17 @@ OptimiseOptions search_of(const py::dict& search, const py::dict& options) {
                                                : Shooting::automatic};
 }
 
+py::list describe_controls(const std::vector<FoundControl>& controls) {
+  py::list all;
+  for (const FoundControl& c : controls)
+    all.append(py::make_tuple(c.input, c.curve == ControlCurve::linear ? "linear" : "constant", array_of(c.times),
+                              array_of(c.values)));
+  return all;
+}
+
 py::dict describe_optimum(const Optimum& o) {
-  py::list values, controls, conditions, history, tries;
+  py::list values, conditions, history, tries;
   for (const FoundValue& v : o.values) values.append(py::make_tuple(v.name, v.value, v.lower, v.upper, v.at_bound));
-  for (const FoundControl& c : o.controls)
-    controls.append(py::make_tuple(c.input, c.curve == ControlCurve::linear ? "linear" : "constant", array_of(c.times),
-                                   array_of(c.values)));
   for (const FoundCondition& c : o.conditions)
     conditions.append(py::make_tuple(c.label, c.value, c.lower, c.upper, c.violation, c.t, c.multiplier));
   for (const OptimiseIteration& i : o.history)
@@ -84,7 +90,7 @@ py::dict describe_optimum(const Optimum& o) {
   d["objective"] = o.objective;
   d["violation"] = o.violation;
   d["values"] = values;
-  d["controls"] = controls;
+  d["controls"] = describe_controls(o.controls);
   d["stop"] = o.stop;
   d["conditions"] = conditions;
   d["history"] = history;
@@ -107,6 +113,20 @@ void add_optima(py::module_& m) {
         return describe_optimum(unlocked([&] { return optimise(model, wanted, read); }));
       },
       py::arg("model"), py::arg("programme"), py::arg("search"), py::arg("options"));
+  py::class_<Controller>(m, "Controller")
+      .def(py::init([](const Model& model, const py::dict& programme, const py::dict& search, const py::dict& options,
+                       int iterations) {
+             return Controller(model, programme_of(model, programme), search_of(search, options), iterations);
+           }),
+           py::arg("model"), py::arg("programme"), py::arg("search"), py::arg("options"), py::arg("iterations"))
+      .def(
+          "step",
+          [](Controller& controller, const std::vector<std::pair<std::string, double>>& state) {
+            const ControlSample s = unlocked([&] { return controller.step(state); });
+            return py::make_tuple(s.controls, s.objective, s.violation, s.iterations, s.why);
+          },
+          py::arg("state"))
+      .def("plan", [](const Controller& controller) { return describe_controls(controller.plan()); });
 }
 
 }  // namespace saltus::python

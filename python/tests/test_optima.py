@@ -84,3 +84,27 @@ def test_what_is_infeasible_and_wrong():
         sl.optimise(cart(), "x", controls={"u": 3}, stop=1, nominal={"v": 2})
     with pytest.raises(KeyError, match="was not free"):
         found["w"]
+
+
+def test_a_closed_loop():
+    m = sl.loads("""
+model Mass
+  parameter Real F = 0.2;
+  input Real u;
+  Real x(start = 0, fixed = true), v(start = 0, fixed = true);
+equation
+  der(x) = v;
+  der(v) = u - 0.8*x - 0.5*v - F*sign(v);
+end Mass;""")
+    cost = sl.integral("(x - 2)**2 + v**2 + 0.1*(u - 1.8)**2") + sl.final_value("(x - 2)**2 + v**2")
+    controller = sl.Controller(m, cost, controls={"u": sl.Control(20, lower=-2, upper=2)}, stop=3, rtol=1e-7)
+    state = {"x": 0.0, "v": 0.0}
+    for _ in range(40):
+        sample = controller.step(state)
+        assert sample.why == "" and -2 <= sample.controls["u"] <= 2
+        run = sl.simulate(m, values={**state, "F": 0.22}, inputs=sample.controls, stop=0.15, rtol=1e-9)
+        state = {name: run(0.15, name) for name in state}
+    assert state["x"] == pytest.approx(2, abs=0.1) and abs(state["v"]) < 0.02
+    assert controller.plan["u"].values.size == 20
+    with pytest.raises(sl.UsageError, match="sum of squares"):
+        sl.Controller(m, "x", controls={"u": 3}, stop=1)

@@ -230,11 +230,12 @@ bool Problem::read_path(const SensitivityRun& run, const Vector& at, Evaluation&
         e.times[static_cast<std::size_t>(row)] = found.t;
         for (Eigen::Index j = 0; j < n(); ++j) e.A(row, j) = tangents[static_cast<std::size_t>(j)][variable];
         if (found.at == Extremum::At::inside) continue;
-        if (found.t == from || found.t == to) {
-          e.A.row(row) += found.slope * gradient_of(borders[found.t == from ? k : k + 1]).transpose();
+        const double close = instant_of(trajectory, found.t);
+        const auto is_at = [&](const LinearForm& border) { return std::abs(border.at(x) - found.t) <= close; };
+        if (is_at(borders[k]) || is_at(borders[k + 1])) {
+          e.A.row(row) += found.slope * gradient_of(borders[is_at(borders[k]) ? k : k + 1]).transpose();
           continue;
         }
-        const double close = instant_of(trajectory, found.t);
         const auto event = std::ranges::find_if(
             run.events(), [&](const EventSensitivity& s) { return std::abs(s.t - found.t) <= close; });
         if (event == run.events().end() || event->dt.empty()) {

@@ -257,8 +257,25 @@ class FilterSearch {
            radius_ > 1e-6 * first_radius_ && d.cwiseAbs().maxCoeff() < 0.9 * radius_;
   }
 
+  /// The objective may have become so small that its first size says nothing about what is negligible.
+  bool count_anew() {
+    constexpr double small = 1e-2;
+    constexpr int most = 5;
+    const double size = std::max(std::abs(now_.e.f), now_.g.cwiseAbs().maxCoeff());
+    if (size >= small || size == 0.0 || units_ >= most) return false;
+    ++units_;
+    objective_unit_ *= size;
+    measure(now_.e, size);
+    now_.g /= size;
+    curvature_ /= size;
+    filter_.clear();
+    others_.clear();
+    return true;
+  }
+
   /// A small promise may only mean a large guess of second derivatives: the linear model is asked.
   bool stationary() {
+    if (count_anew()) return true;
     const double tiny = 1e-3 * first_radius_;
     constexpr int most_resets = 4;
     const Mat flat = 1e-9 * Mat::Identity(p_.n(), p_.n());
@@ -438,7 +455,7 @@ class FilterSearch {
   std::vector<std::pair<double, double>> filter_;
   double objective_unit_ = 1.0;
   double radius_ = 1.0, first_radius_ = 1.0, penalty_ = 1.0, most_violation_ = 0.0;
-  int updates_ = 0, resets_ = 0, sampled_ = 0, quiet_ = 0;
+  int units_ = 0, updates_ = 0, resets_ = 0, sampled_ = 0, quiet_ = 0;
   bool spent_ = false, cancelled_ = false;
   SearchEnd end_;
 };

@@ -435,7 +435,8 @@ std::vector<double> Transcript::guess() const {
 }
 
 CompiledModel Transcript::at(std::span<const double> x, std::span<const std::pair<std::string, double>> more) const {
-  std::vector<std::pair<std::string, double>> changes(more.begin(), more.end());
+  std::vector<std::pair<std::string, double>> changes;
+  for (const auto& [name, value] : more) changes.emplace_back(settable_name(written_, name), value);
   for (std::size_t k = 0; k < unknowns_.size(); ++k)
     changes.emplace_back(settable_name(written_, unknowns_[k].name), x[k]);
   return model_->with_values(changes);

@@ -109,6 +109,41 @@ TEST(Programme, BoundOfAState) {
   for (double t = 0.0; t <= 1.0; t += 1e-3) EXPECT_LE(best.run->at(t, "x"), l + 1e-6);
 }
 
+/// From a guess with a cost of millions to one that is next to nothing.
+TEST(Programme, SmallObjectivesAreFoundFromLargeOnes) {
+  const Model m = cart();
+  Programme p;
+  p.controls = {{.input = "u", .intervals = 5, .lower = -1e4, .upper = 1e4, .guess = {5000}}};
+  const Expr miss = m.symbol("x") - 1.0;
+  p.minimise = final_value(square(miss)) + 1e-6 * integral(square(m.symbol("u")));
+  const Optimum best = optimise(m, p, one_second);
+  ASSERT_EQ(best.status, OptimumStatus::optimal) << best.message;
+  // least effort for a final place y is 3 y^2 with any control, (3 + a) y^2 with five constant ones
+  double h = 0.2, sum = 0.0;
+  for (int k = 0; k < 5; ++k) sum += h * std::pow(1.0 - h * (k + 0.5), 2);
+  const double effort = 1e-6 / sum;  // times y^2
+  EXPECT_NEAR(best.objective, effort / (1.0 + effort), 1e-12);
+}
+
+/// A run that the model ends before its time: the end moves, and path conditions with it.
+TEST(Programme, RunsThatTheModelEnds) {
+  Model m("lift");
+  const Expr x = m.variable("x", 0.0, {.fixed = true}), a = m.parameter("a", 1.0), J = m.variable("J");
+  m.equation(der(x) == a);
+  m.equation(J == -a);
+  m.when(x >= 1.0).terminate();
+  Programme p;
+  p.parameters = {{.name = "a", .guess = 1.0, .lower = 0.5, .upper = 10}};
+  p.minimise = final_value("J");
+  p.path = {{.value = a * x + m.time() * m.time(), .upper = 3.0, .label = "load"}};
+  const Optimum best = optimise(m, p, {.simulate = {.stop = 5.0, .rtol = 1e-9, .atol = 1e-11}});
+  ASSERT_TRUE(best.ok()) << best.message;
+  // at the end, t = 1/a, the load is a + 1/a^2 = 3
+  const double found = best.values[0].value;
+  EXPECT_NEAR(found + 1.0 / (found * found), 3.0, 1e-6);
+  EXPECT_GT(found, 2.0);
+}
+
 TEST(Programme, LeastTime) {
   const Model m = cart();
   Programme p = to_one(m, {.input = "u", .intervals = 2, .free_lengths = true, .lower = -1, .upper = 1});

@@ -133,8 +133,8 @@ class Reporter {
   TerminalLine line_;
 };
 
-void write_files(const OptimiseCommandOptions& o, const Streams& streams, const ModelicaModel& model,
-                 const Optimum& best) {
+void write_results(const OptimiseCommandOptions& o, const Streams& streams, const ModelicaModel& model,
+                   const Optimum& best) {
   std::ostream& words = o.json == "-" ? streams.err : streams.out;
   if (!o.json.empty()) write_file(o.json, streams.out, [&](std::ostream& f) { write_optimum_json(f, best); });
   if (!o.controls_file.empty() && !best.controls.empty())
@@ -175,7 +175,7 @@ ExitCode optimise_model(OptimiseCommandOptions o, const Streams& streams) {
   const Optimum best = optimise(model.model, text->programme(model.model), options);
   report.clear();
   if (!o.quiet) print_optimum(o.json == "-" ? streams.err : streams.out, best);
-  write_files(o, streams, model, best);
+  write_results(o, streams, model, best);
   if (o.quiet && !best.ok()) streams.err << fmt::format("{}: {}\n", to_string(best.status), best.message);
   return exit_code(best.status);
 }

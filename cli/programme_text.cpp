@@ -43,7 +43,7 @@ std::vector<std::string> split_at_colons(const std::string& text) {
   return parts;
 }
 
-double number_of(const std::string& name, const std::string& text, const std::string& option) {
+double bound_number(const std::string& name, const std::string& text, const std::string& option) {
   return parse_setting(name + "=" + text, option).second;
 }
 
@@ -174,9 +174,9 @@ ProgrammeText::ProgrammeText(const WrittenProgramme& written, ModelExtension& ex
       throw UsageError("--free-stop wants LOWER:UPPER or GUESS:LOWER:UPPER, for example --free-stop 1:20; got '" +
                        written.free_stop + "'");
     FreeValue stop;
-    if (parts.size() == 3) stop.guess = number_of("stop", parts[0], "--free-stop");
-    stop.lower = number_of("stop", parts[parts.size() - 2], "--free-stop");
-    stop.upper = number_of("stop", parts[parts.size() - 1], "--free-stop");
+    if (parts.size() == 3) stop.guess = bound_number("stop", parts[0], "--free-stop");
+    stop.lower = bound_number("stop", parts[parts.size() - 2], "--free-stop");
+    stop.upper = bound_number("stop", parts[parts.size() - 1], "--free-stop");
     programme_.stop = stop;
   }
   for (const std::string& text : written.bounds) add_bounds(text);
@@ -212,7 +212,7 @@ void ProgrammeText::add_control(const std::string& text) {
   if (parts.size() != 1 && parts.size() != 3) refuse();
   control.intervals = static_cast<int>(std::min<std::int64_t>(parse_count(parts.back(), "--control"), 100'000));
   if (parts.size() == 3) {
-    const double start = number_of(name, parts[0], "--control"), stop = number_of(name, parts[1], "--control");
+    const double start = bound_number(name, parts[0], "--control"), stop = bound_number(name, parts[1], "--control");
     if (!std::isnan(stop_) && (stop != stop_ || start != start_))
       throw UsageError("--control: all controls begin and end with the run; '" + text + "' names other times");
     start_ = start;
@@ -233,15 +233,15 @@ void ProgrammeText::add_bounds(const std::string& text) {
   const std::vector<std::string> parts = split_at_colons(rest);
   if (parts.size() != 2) throw UsageError("--bounds wants INPUT=LOWER:UPPER, for example u=-5:5; got '" + text + "'");
   Control& of = control(name, "--bounds");
-  if (!parts[0].empty()) of.lower = number_of(name, parts[0], "--bounds");
-  if (!parts[1].empty()) of.upper = number_of(name, parts[1], "--bounds");
+  if (!parts[0].empty()) of.lower = bound_number(name, parts[0], "--bounds");
+  if (!parts[1].empty()) of.upper = bound_number(name, parts[1], "--bounds");
 }
 
 void ProgrammeText::add_guess(const std::string& text) {
   const auto [name, rest] = split_name(text, "--guess", "u=0 or u=0,1,0");
   Control& of = control(name, "--guess");
   of.guess.clear();
-  for (const std::string& part : split_list(rest)) of.guess.push_back(number_of(name, part, "--guess"));
+  for (const std::string& part : split_list(rest)) of.guess.push_back(bound_number(name, part, "--guess"));
 }
 
 void ProgrammeText::add_end(const std::string& text, ModelExtension& extension) {

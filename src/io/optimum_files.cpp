@@ -12,7 +12,7 @@ namespace saltus {
 
 namespace {
 
-Json numbers(const std::vector<double>& values) {
+Json number_list(const std::vector<double>& values) {
   Json list = Json::array();
   for (const double value : values) list.push_back(number_or_null(value));
   return list;
@@ -34,8 +34,8 @@ Json controls_of(const Optimum& optimum) {
   for (const FoundControl& c : optimum.controls)
     all.push_back({{"input", c.input},
                    {"curve", c.curve == ControlCurve::linear ? "linear" : "constant"},
-                   {"times", numbers(c.times)},
-                   {"values", numbers(c.values)}});
+                   {"times", number_list(c.times)},
+                   {"values", number_list(c.values)}});
   return all;
 }
 

@@ -86,7 +86,9 @@ Vector Problem::gradient_of(const LinearForm& form) const {
 }
 
 Trajectory Problem::run(const Vector& x) const {
-  return simulate(transcript_.at(std::span(x.data(), transcript_.size()), more), transcript_.simulate());
+  SimulateOptions options = transcript_.simulate();
+  options.progress = {};  // the result of a search that was interrupted has its run
+  return simulate(transcript_.at(std::span(x.data(), transcript_.size()), more), options);
 }
 
 std::optional<Evaluation> Problem::evaluate(const Vector& x) {

@@ -108,6 +108,12 @@ TEST_F(OptimiseCommand, ExitCodesTellTheStatus) {
   EXPECT_NE(out.find("infeasible"), std::string::npos) << out;
   EXPECT_EQ(static_cast<int>(optimise(with(to_one, {"--max-runs", "1"}))), 4);
   EXPECT_NE(out.find("not_converged"), std::string::npos) << out;
+  const std::string page = file("r.html");
+  EXPECT_EQ(optimise(with(to_one, {"--html", page})), ExitCode::success);
+  EXPECT_NE(out.find("optimal after"), std::string::npos) << out;
+  std::ifstream in(page);
+  const std::string html{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  EXPECT_NE(html.find("optimal: objective"), std::string::npos);
   EXPECT_EQ(optimise(with(to_one, {"--quiet"})), ExitCode::success);
   EXPECT_EQ(out + err, "");
 }

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__", "abs", "acos", "acosh", "Array", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
     "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "check", "Control", "Controller",
-    "ControlSample", "cos", "cosh", "Cycle", "der", "describe_fmu", "equal", "Equation", "equilibria", "Equilibrium", "Error",
-    "event_time", "EventReason", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "fit", "Fit", "FittedParameter",
+    "ControlSample", "cos", "cosh", "Cycle", "der", "describe_fmu", "equal", "Equation", "equilibria", "Equilibrium",
+    "Error", "event_time", "EventReason", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "fit", "Fit", "FittedParameter",
     "floor", "Fmu", "follow_cycle", "FoundCondition", "FoundControl", "FoundValue", "Functional", "FunctionalGradient",
     "gradient", "if_else", "Index", "InputSignal", "integral", "IvpResult", "Linearisation", "linearise", "load",
     "load_state", "loads", "log", "log10", "lyapunov_exponents", "LyapunovExponents", "max", "min", "mod", "Model",

@@ -17,7 +17,7 @@
 namespace saltus {
 namespace {
 
-constexpr int most_variables = 500;  // of a mode: room for the coefficients of all is made
+constexpr int most_variables = 500;                          // of a mode: room for the coefficients of all is made
 constexpr int largest_block = 64;                            // of unknowns that need each other; its inverse is dense
 constexpr int quick_order = 1, fine_order = 3;               // of the expansion of what the equations leave
 constexpr int most_pieces = 512, deepest = 24, shallow = 4;  // of a step, and how often it may be halved

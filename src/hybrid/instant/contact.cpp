@@ -37,8 +37,7 @@ Instant::Returning Instant::hold_returning(const Arrival& arrival, bool converge
     int from = 0;
     if (trial_.view.side(k) == side && now.mode.sees[static_cast<std::size_t>(k)] == side) {
       const std::vector<double> after = reset_from(hybrid_, now.mode, k, -side, t_, now.x, now.xp);
-      if (!after.empty() &&
-          (turns_round(k, side, after) || takes_speed(arrival, k, side) || brings_back(k, side))) {
+      if (!after.empty() && (turns_round(k, side, after) || takes_speed(arrival, k, side) || brings_back(k, side))) {
         from = -side;
         const double change = trial_.view.multiplicity(k) == 1 ? trials_.distance(after, now.x) : 0.0;
         if (change > largest) {
@@ -135,8 +134,8 @@ bool Instant::turns_round(int guard, int side, std::span<const double> after) {
   return speed(full) <= no_speed * std::abs(speed(now.x));
 }
 
-/// Whether a clause takes the speed with which the solution came here, and what is left of it is a rounding error, which
-/// has no side: the reset of a body that a moving floor takes along.
+/// Whether a clause takes the speed with which the solution came here, and what is left of it is a rounding error,
+/// which has no side: the reset of a body that a moving floor takes along.
 bool Instant::takes_speed(const Arrival& arrival, int guard, int side) {
   if (trial_.view.multiplicity(guard) < 2 || arrival.x.size() < hybrid_.variables().size()) return false;
   const auto speed = [&](std::span<const double> x) {

@@ -224,7 +224,8 @@ void Instant::look(double t) {
         return true;
       }
     }
-    if (acted && small_reset && resets >= repeated && view_current_ && hold_returning(arrival, true) == Returning::held) {
+    if (acted && small_reset && resets >= repeated && view_current_ &&
+        hold_returning(arrival, true) == Returning::held) {
       decided = false;
       copy(now.x, before_round_.x);
       continue;

@@ -44,17 +44,18 @@ if TYPE_CHECKING:
     from .study import Study, basin, bifurcation, open_study, poincare, sweep
 
 __all__ = [
-    "__version__", "abs", "acos", "acosh", "Array", "asin", "asinh", "atan", "atan2", "atanh", "basin", "Bifurcation",
-    "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "check", "Control", "Controller",
-    "ControlSample", "cos", "cosh", "Cycle", "der", "describe_fmu", "equal", "Equation", "equilibria", "Equilibrium",
-    "Error", "event_time", "EventReason", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle", "fit", "Fit", "FittedParameter",
-    "floor", "Fmu", "follow_cycle", "FoundCondition", "FoundControl", "FoundValue", "Functional", "FunctionalGradient",
-    "gradient", "if_else", "Index", "InputSignal", "integral", "IvpResult", "Linearisation", "linearise", "load",
-    "load_state", "loads", "log", "log10", "lyapunov_exponents", "LyapunovExponents", "max", "min", "mod", "Model",
-    "ModelError", "ModelicaError", "ModelicaModel", "ModeTransition", "no_event", "open_study", "optimise", "Optimum",
-    "poincare", "RunError", "SearchError", "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities",
-    "Simulator", "SimulatorState", "sin", "sinh", "Solution", "solve_ivp", "sqrt", "Study", "sum_over_events", "sweep",
-    "tan", "tanh", "UsageError", "When", "why",
+    "__version__", "abs", "acos", "acosh", "Array", "asin", "asinh", "atan", "atan2", "atanh", "basin",
+    "Bifurcation", "bifurcation", "BoolArray", "BoolExpr", "Branch", "BranchPoint", "ceil", "check", "Control",
+    "Controller", "ControlSample", "cos", "cosh", "Cycle", "der", "describe_fmu", "equal", "Equation", "equilibria",
+    "Equilibrium", "Error", "event_time", "EventReason", "exp", "ExplicitMode", "Expr", "final_value", "find_cycle",
+    "fit", "Fit", "FittedParameter", "floor", "Fmu", "follow_cycle", "FoundCondition", "FoundControl", "FoundValue",
+    "Functional", "FunctionalGradient", "gradient", "if_else", "Index", "InputSignal", "integral", "IvpResult",
+    "Linearisation", "linearise", "load", "load_state", "loads", "log", "log10", "lyapunov_exponents",
+    "LyapunovExponents", "max", "min", "mod", "Model", "ModelError", "ModelicaError", "ModelicaModel",
+    "ModeTransition", "no_event", "open_study", "optimise", "Optimum", "poincare", "RunError", "SearchError",
+    "SensitivityRun", "sign", "simulate", "simulate_with_sensitivities", "Simulator", "SimulatorState", "sin",
+    "sinh", "Solution", "solve_ivp", "sqrt", "Study", "sum_over_events", "sweep", "tan", "tanh", "UsageError",
+    "When", "why",
 ]
 
 # numpy takes longer to import than all of saltus: the modules that need it are imported when a name is first used.

@@ -14,7 +14,7 @@ if ((EUID != 0)); then
   echo "test_packages.sh needs root, for debootstrap and mounts" >&2
   exit 2
 fi
-"$root/scripts/install_packages.sh" run python pythontest night || exit
+"$root/scripts/install_packages.sh" run python pythontest nightly || exit
 build=${1:-}
 if [[ -z $build ]]; then
   build=$root/build/release

@@ -49,18 +49,27 @@ struct Oscillator {
   }
 };
 
-/// A run, without its preparation; the number of its events.
-using Run = std::function<long()>;
+/// What a run has found; the value is one that needs all of its steps.
+struct Result {
+  long events = -1;
+  double value = 0.0;
+};
+/// A run, without its preparation.
+using Run = std::function<Result()>;
 
 template <class Automaton>
 Run prepared(const Automaton& p, const Model& model, double stop, bool by_hand, double first_step) {
   constexpr double rtol = 1e-6;
-  if (by_hand) return [=] { return run_by_hand(p, rtol, rtol, first_step).events; };
+  if (by_hand)
+    return [=] {
+      const Work work = run_by_hand(p, rtol, rtol, first_step);
+      return Result{work.events, work.error};
+    };
   const auto compiled = std::make_shared<CompiledModel>(model);
   return [=] {
     const Trajectory run =
         simulate(compiled, {.stop = stop, .rtol = rtol, .atol = rtol, .method = Method::dopri5, .keep_steps = false});
-    return run.status().ok() ? static_cast<long>(run.statistics().events) : -1;
+    return run.status().ok() ? Result{static_cast<long>(run.statistics().events), run.final()[0]} : Result{};
   };
 }
 
@@ -81,8 +90,8 @@ Run find(std::string_view problem, bool by_hand) {
 }  // namespace
 }  // namespace saltus::bench
 
-extern "C" [[gnu::noinline]] long counted(const saltus::bench::Run& run) {
-  return run();
+extern "C" [[gnu::noinline]] void counted(const saltus::bench::Run& run, saltus::bench::Result& result) {
+  result = run();
 }
 
 int main(int argc, char** argv) {
@@ -93,7 +102,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: {} steps|ball|buck|sampled|friction library|hand\n", argv[0]);
     return 2;
   }
-  const long events = counted(run);
-  fmt::print("{} events\n", events);
-  return events < 0 ? 1 : 0;
+  saltus::bench::Result result;
+  counted(run, result);
+  fmt::print("{} events, {:.6g}\n", result.events, result.value);
+  return result.events < 0 ? 1 : 0;
 }

@@ -190,6 +190,12 @@ TEST(Buses, ABusThatContainsItselfIsRefused) {
   EXPECT_NE(errors.find("contains itself"), std::string::npos) << errors;
 }
 
+TEST(Buses, AnIndexThatIsTooLargeIsRefused) {
+  const std::string errors =
+      load_errors(parts + "model M Bus bus; Source s; equation connect(s.y, bus.list[100000000000]); end M;");
+  EXPECT_NE(errors.find("has more than 10000000 elements"), std::string::npos) << errors;
+}
+
 TEST(Buses, AMemberHasOneSource) {
   const std::string errors = load_errors(parts + R"(
 model M

@@ -192,6 +192,20 @@ end M;)")
   EXPECT_NEAR(r.status().t, 3.3, 1e-9);
 }
 
+TEST(Delays, ALongChainOfNamesIsNoCrash) {
+  const std::string errors = load_errors(R"(model M
+  parameter Integer n = 20000;
+  Real x[n];
+  Real y = delay(x[n], 1);
+equation
+  x[1] = if time > 1 then 1 else 0;
+  for k in 2:n loop
+    x[k] = 2*x[k - 1];
+  end for;
+end M;)");
+  EXPECT_NE(errors.find("nested too deeply"), std::string::npos) << errors;
+}
+
 TEST(Delays, WhatIsNotSupportedIsRefused) {
   const auto error = [](const std::string& body) { return load_errors("model M\n" + body + "\nend M;\n"); };
   EXPECT_EQ(error("  Real x(start = 1);\nequation\n  der(x) = delay(x, 1);"),

@@ -63,7 +63,7 @@ Value Flattener::delay_call(std::vector<Value> arguments, const Location& where)
       it->second = {.from = e, .length = length, .where = where};
       Delayed& delayed = it->second;
       std::string name = "delay(" + to_string(e) + ", " + to_string(length) + ")";
-      while (model_->data().names.contains(name)) name += "'";
+      while (model_->data().names.contains(name)) name += " again";
       delayed.symbol =
           x.type == TypeKind::boolean
               ? model_->discrete(name, false, locate(where)).expr()
@@ -88,6 +88,7 @@ Expr Flattener::piecewise_constant(const Expr& e, const std::unordered_map<NodeI
         "a delay can be taken of what changes at events only"};
   };
   if (e.is_constant()) return e;
+  const Deeper deeper(*this, where);
   Rewrite rewrite(*graph);
   std::vector<NodeId> waiting{e.id()};
   std::unordered_set<NodeId> seen;

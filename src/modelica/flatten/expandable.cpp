@@ -224,24 +224,32 @@ class BusMembers {
       member->shape_state = Component::State::done;
       changed_ = true;
     }
-    if (member->dims == dims && (member->type.builtin || !member->elements.empty() || count(dims) == 0)) return *member;
+    const auto is_made = [&] {
+      return member->type.builtin || !member->elements.empty() ||
+             std::ranges::find(member->dims, 0) != member->dims.end();
+    };
     Dims larger = dims;
     for (std::size_t k = 0; k < std::min(larger.size(), member->dims.size()); ++k)
       larger[k] = std::max(larger[k], member->dims[k]);
-    if (larger == member->dims && (member->type.builtin || !member->elements.empty())) return *member;
-    if (count(larger) > f_.limits_.scalars)
-      throw Fault{member->where(),
-                  in_quotes(member->path) + " has more than " + std::to_string(f_.limits_.scalars) + " elements"};
+    if (larger == member->dims && is_made()) return *member;
+    const auto refuse = [&](const Fault& fault) {
+      f_.report(fault);
+      member->absent = true;
+      member->shape_state = member->value_state = Component::State::failed;
+      throw Poisoned{};
+    };
+    double elements = 1.0;
+    for (const std::int64_t size : larger) elements *= static_cast<double>(size);
+    if (elements > static_cast<double>(f_.limits_.scalars))
+      refuse({member->where(),
+              in_quotes(member->path) + " has more than " + std::to_string(f_.limits_.scalars) + " elements"});
     member->dims = larger;
     if (!member->type.builtin) {
       member->elements.clear();
       try {
         f_.make_elements(*member);
       } catch (const Fault& fault) {
-        f_.report(fault);
-        member->absent = true;
-        member->shape_state = member->value_state = Component::State::failed;
-        throw Poisoned{};
+        refuse(fault);
       }
       for (Instance* part : member->elements) f_.shape_all(*part);
     }

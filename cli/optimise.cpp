@@ -91,7 +91,7 @@ void print_optimum(std::ostream& out, const Optimum& best) {
   }
 }
 
-ExitCode exit_code(OptimumStatus status) {
+ExitCode exit_code_of(OptimumStatus status) {
   switch (status) {
     case OptimumStatus::optimal:
     case OptimumStatus::optimal_at_kink:
@@ -177,7 +177,7 @@ ExitCode optimise_model(OptimiseCommandOptions o, const Streams& streams) {
   if (!o.quiet) print_optimum(o.json == "-" ? streams.err : streams.out, best);
   write_results(o, streams, model, best);
   if (o.quiet && !best.ok()) streams.err << fmt::format("{}: {}\n", to_string(best.status), best.message);
-  return exit_code(best.status);
+  return exit_code_of(best.status);
 }
 
 void add_programme(CLI::App& app, OptimiseCommandOptions& o) {

@@ -34,7 +34,9 @@ def test_the_reference_names_everything():
     classes = (sl.Model, sl.Array, sl.BoolArray, sl.Index, sl.ModelicaModel, sl.Fmu, sl.When, sl.ExplicitMode,
                sl.ModeTransition, sl.Simulator,
                sl.SimulatorState, sl.InputSignal, sl.SensitivityRun, sl.Solution, sl.Study, sl.FunctionalGradient,
-               sl.Fit, sl.FittedParameter, sl.Cycle, sl.Branch, sl.BranchPoint, sl.Bifurcation, sl.LyapunovExponents,
+               sl.Fit, sl.FittedParameter, sl.Control, sl.Controller, sl.ControlSample, sl.Optimum,
+               sl.FoundValue, sl.FoundControl, sl.FoundCondition, sl.Cycle, sl.Branch, sl.BranchPoint,
+               sl.Bifurcation, sl.LyapunovExponents,
                _core.CompiledModel)
     fields = [set(getattr(of, "__dataclass_fields__", ())) for of in classes]
     for names in (set(sl.__all__), *map(public, classes), *fields):

@@ -320,6 +320,22 @@ TEST(Lanes, ShortPulsesOfNonlinearGuardsAreNotMissed) {
   }
 }
 
+// Of half-widths from 8e-2 to 2.6e-6, in runs of length 10.
+TEST(Lanes, PulsesOfAnySharpnessAreFound) {
+  Model m("pulse");
+  const Expr c = m.parameter("c", 0.5), s = m.parameter("s", 5.0);
+  const Expr x = m.variable("x", 0.0, {.fixed = true}), n = m.discrete("n", 0.0);
+  m.equation(der(x) == 1.0);
+  m.when(exp(-exp(s) * (x - c) * (x - c)) > 0.5).assign(n, m.pre(n) + 1.0);
+  const std::int64_t places = random_cases(40);
+  const StudyPlan plan{.axes = {{"c", 0.1013, 9.817, places}, {"s", std::log(1e2), std::log(1e11), 41}},
+                       .simulate = {.stop = 10.0},
+                       .collect = {{Collect::count, "n"}}};
+  const StudyResult lanes = run_as(m, plan, MemberPath::lanes);
+  EXPECT_EQ(flown(lanes), lanes.members());
+  EXPECT_EQ(lanes.values("count(n)"), std::vector<double>(static_cast<std::size_t>(lanes.members()), 1.0));
+}
+
 // An oscillator with a wall, whose impacts accumulate in some periods: no member is ever beyond its wall.
 TEST(Lanes, NoMemberPassesItsWall) {
   Model m("wall");

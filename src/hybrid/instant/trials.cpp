@@ -131,9 +131,11 @@ bool Trials::state_jumps(const Point& from, const Circumstances& now, const Tria
   const std::vector<double>& x = trial.point.x;
   std::vector<double> moved(x.size(), 0.0);
   bool any = false;
+  const auto usual = [&](std::size_t j) { return std::abs(trial.system->nominal(static_cast<int>(j))); };
+  const double same = Resolution::same_point * doubt.tolerance;
   for (std::size_t j = 0; j < hybrid_.variables().size(); ++j) {
     if (!s.differentiated(static_cast<int>(j)) || contains(now.set, static_cast<int>(j)) ||
-        near(std::span(x).subspan(j, 1), std::span(from.x).subspan(j, 1)))
+        std::abs(x[j] - from.x[j]) <= same * (usual(j) + std::abs(from.x[j])))
       continue;
     moved[j] = x[j] - from.x[j];
     any = true;
@@ -146,12 +148,34 @@ bool Trials::state_jumps(const Point& from, const Circumstances& now, const Tria
     for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k) {
       const auto row = static_cast<std::size_t>(s.derivative_pattern.row[k]), place = static_cast<std::size_t>(j);
       change[row] += Fxp[static_cast<std::size_t>(k)] * moved[place];
-      size[row] += std::abs(Fxp[static_cast<std::size_t>(k)]) * (moved[place] != 0.0 ? 1.0 + std::abs(x[place]) : 0.0);
+      const double of = moved[place] != 0.0 ? usual(place) + std::abs(x[place]) : 0.0;
+      size[row] += std::abs(Fxp[static_cast<std::size_t>(k)]) * of;
     }
   for (std::size_t i = 0; i < change.size(); ++i)
-    if (!(std::abs(change[i]) <= Resolution::same_point * doubt.tolerance * size[i])) return true;
+    if (!(std::abs(change[i]) <= same * size[i])) return true;
   return false;
 }
+
+namespace {
+/// Divides the rows of A z = b by their sizes, where these are known, and then the columns of A by theirs, which it
+/// returns: units of equations and variables may differ by any factor.
+std::vector<double> equilibrate(Matrix& A, std::vector<double>& b, std::vector<double>& row_size) {
+  for (int i = 0; i < A.rows(); ++i) {
+    double& size = row_size[static_cast<std::size_t>(i)];
+    for (int c = 0; c < A.columns() && size == 0.0; ++c) size = std::abs(A(i, c));
+    if (size == 0.0) continue;
+    b[static_cast<std::size_t>(i)] /= size;
+    for (int c = 0; c < A.columns(); ++c) A(i, c) /= size;
+  }
+  std::vector<double> column_size(static_cast<std::size_t>(A.columns()), 0.0);
+  for (int c = 0; c < A.columns(); ++c) {
+    double& size = column_size[static_cast<std::size_t>(c)];
+    for (int i = 0; i < A.rows(); ++i) size = std::max(size, std::abs(A(i, c)));
+    for (int i = 0; i < A.rows() && size > 0.0; ++i) A(i, c) /= size;
+  }
+  return column_size;
+}
+}  // namespace
 
 /// The integral of F(t, x, x') = 0 over the instant: F_x' (x - x_before) + F_z Z = 0, where Z are the impulses of the
 /// algebraic variables z.
@@ -166,20 +190,24 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   std::vector<double> Fx(s.state_pattern.row.size()), Fxp(s.derivative_pattern.row.size());
   trial.system->jacobian(t, x, trial.point.xp, Fx, Fxp);
   std::vector<int> algebraic;
-  std::vector<double> b(static_cast<std::size_t>(s.equations), 0.0);
+  std::vector<double> b(static_cast<std::size_t>(s.equations), 0.0), row_size(b.size(), 0.0);
   for (int j = 0; j < s.variables; ++j) {
     const auto place = static_cast<std::size_t>(j);
     if (!s.differentiated(j))
       algebraic.push_back(j);
     else if (place < from.x.size())
-      for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k)
-        b[static_cast<std::size_t>(s.derivative_pattern.row[k])] -=
-            Fxp[static_cast<std::size_t>(k)] * (x[place] - from.x[place]);
+      for (int k = s.derivative_pattern.start[j]; k < s.derivative_pattern.start[j + 1]; ++k) {
+        const auto row = static_cast<std::size_t>(s.derivative_pattern.row[k]);
+        const double entry = Fxp[static_cast<std::size_t>(k)], moved = x[place] - from.x[place];
+        b[row] -= entry * moved;
+        row_size[row] += std::abs(entry) * (std::abs(trial.system->nominal(j)) + std::abs(x[place]) + std::abs(moved));
+      }
   }
   Matrix A(s.equations, static_cast<int>(algebraic.size()));
   for (int c = 0; c < A.columns(); ++c)
     for (int k = s.state_pattern.start[algebraic[c]]; k < s.state_pattern.start[algebraic[c] + 1]; ++k)
       A(s.state_pattern.row[k], c) = Fx[static_cast<std::size_t>(k)];
+  const std::vector<double> column_size = equilibrate(A, b, row_size);
   // what is made of derivatives has the impulse of what they change
   std::vector<double> there = x, back = x, g(static_cast<std::size_t>(s.guards)), g_back(g.size());
   const auto find_sizes = [&] {
@@ -208,19 +236,32 @@ Impulses Trials::impulses(const Point& from, double t, const Trial& trial) const
   double size = 0.0;
   for (const double value : b) size = std::max(size, std::abs(value));
   if (!(solver.unreachable(b) <= negligible * size)) return result;
-  const std::vector<double> Z = solver.solve(b);
+  std::vector<double> Z = solver.solve(b);
   double largest = 0.0;
+  for (const double value : Z) largest = std::max(largest, std::abs(value));
   for (std::size_t c = 0; c < Z.size(); ++c) {
+    Z[c] = std::abs(Z[c]) > std::sqrt(negligible) * largest && column_size[c] > 0.0 ? Z[c] / column_size[c] : 0.0;
     there[static_cast<std::size_t>(algebraic[c])] += Z[c];
     back[static_cast<std::size_t>(algebraic[c])] -= Z[c];
-    largest = std::max(largest, std::abs(Z[c]));
   }
   find_sizes();
   trial.system->guards(t, there, trial.point.xp, g);
   trial.system->guards(t, back, trial.point.xp, g_back);
+  // terms that cancel in a guard leave nothing
+  std::vector<double> terms(g.size(), 0.0), alone = x, g_alone(g.size()), g_here(g.size());
+  trial.system->guards(t, x, trial.point.xp, g_here);
+  for (std::size_t c = 0; c < Z.size(); ++c) {
+    if (Z[c] == 0.0) continue;
+    const auto place = static_cast<std::size_t>(algebraic[c]);
+    alone[place] += Z[c];
+    trial.system->guards(t, alone, trial.point.xp, g_alone);
+    alone[place] = x[place];
+    for (std::size_t k = 0; k < g.size(); ++k) terms[k] += std::abs(g_alone[k] - g_here[k]);
+  }
   const auto impulse_of = [&](int k) {
-    const double impulse = 0.5 * (g[static_cast<std::size_t>(k)] - g_back[static_cast<std::size_t>(k)]);
-    return std::abs(impulse) > std::sqrt(negligible) * largest ? impulse : 0.0;
+    const auto place = static_cast<std::size_t>(k);
+    const double impulse = 0.5 * (g[place] - g_back[place]);
+    return std::abs(impulse) > std::sqrt(negligible) * terms[place] ? impulse : 0.0;
   };
   for (const int k : switches) {
     const double impulse = impulse_of(k) * hybrid_.side(mode, k);

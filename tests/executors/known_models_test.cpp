@@ -27,6 +27,17 @@ void expect_values(const KnownModel& model, const Values& exact, const std::func
     EXPECT_NEAR(value(name) / model.unit.at(name), wanted, model.tolerance) << name << " " << where;
 }
 
+/// A model in a spelling that is refused by name has no answer that could be wrong.
+bool is_refused(const KnownModel& model) {
+  try {
+    load_modelica("model M parameter Real p = 1; " + model.text + " end M;", "known.mo", {.model_name = "M"});
+    return false;
+  } catch (const ModelicaError& error) {
+    EXPECT_NE(std::string(error.what()).find(" start"), std::string::npos) << error.what();
+    return true;
+  }
+}
+
 class KnownModels : public testing::TestWithParam<std::tuple<KnownClass, Executor>> {};
 
 TEST_P(KnownModels, HaveTheirSolutions) {
@@ -41,6 +52,7 @@ TEST_P(KnownModels, HaveTheirSolutions) {
   for (int seed = first; seed < first + cases; ++seed) {
     const KnownModel model = known.make(static_cast<unsigned>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + model.text);
+    if (is_refused(model)) continue;
     const std::vector<Outcome> outcomes = execute(executor, task_of(model));
     const std::size_t every = std::max<std::size_t>(outcomes.size() / 4, 1);
     for (std::size_t k = 0; k < outcomes.size(); k += every) {
@@ -58,7 +70,10 @@ TEST_P(KnownModels, HaveTheirSolutions) {
     if (testing::Test::HasFailure()) return;
   }
   record_models(cases);
-  if (loop) expect_share(solved, 0.99, runs);
+  if (loop) {
+    expect_share(solved, 0.99, runs);
+    EXPECT_GT(runs, cases / 2);  // a part of the spellings is refused at most
+  }
 }
 
 TEST_P(KnownModels, HaveThemInsideTheRun) {
@@ -67,6 +82,7 @@ TEST_P(KnownModels, HaveThemInsideTheRun) {
   const int cases = random_cases(20), first = random_seed();
   for (int seed = first; seed < first + cases; ++seed) {
     const KnownModel model = known.make(static_cast<unsigned>(seed));
+    if (is_refused(model)) continue;
     const double p = model.low + (model.high - model.low) * (0.5 + 0.5 * std::sin(1.0 + seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + ", p = " + std::to_string(p) + ": " + model.text);
     const ModelicaModel loaded = load_modelica("model M parameter Real p = 1; " + model.text + " end M;", "known.mo",

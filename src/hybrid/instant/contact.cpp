@@ -137,15 +137,15 @@ bool Instant::turns_round(int guard, int side, std::span<const double> after) {
 /// Whether a clause takes the speed with which the solution came here, and what is left of it is a rounding error,
 /// which has no side: the reset of a body that a moving floor takes along.
 bool Instant::takes_speed(const Arrival& arrival, int guard, int side) {
-  if (trial_.view.multiplicity(guard) < 2 || arrival.x.size() < hybrid_.variables().size()) return false;
+  if (arrival.x.size() < hybrid_.variables().size()) return false;
   const auto speed = [&](std::span<const double> x) {
     return side * trials_.direction() * GuardSides::speed(*trial_.system, trials_.consistency(), t_, x, guard);
   };
-  std::vector<double> x = now.x;
-  const std::size_t family = hybrid_.variables().size();
-  std::copy_n(arrival.x.begin(), family, x.begin());
+  std::vector<double>& x = arrival_state_;
+  copy(now.x, x);
+  std::copy_n(arrival.x.begin(), hybrid_.variables().size(), x.begin());
   const double before = speed(x);
-  if (!(before > 0.0)) return false;
+  if (!(before > 0.0) || !(std::abs(speed(now.x)) <= no_speed * before)) return false;
   const std::vector<double> after = reset_from(hybrid_, now.mode, guard, -side, t_, x, arrival.xp);
   std::ranges::copy(std::span(after).first(std::min(after.size(), x.size())), x.begin());
   return !after.empty() && speed(x) <= no_speed * before;

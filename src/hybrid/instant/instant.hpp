@@ -235,7 +235,8 @@ class Instant final : private ModeValues {
   GuardPassage passage_;
   VisitedPoints visited_;
   Circumstances circumstances_;
-  Mode refreshed_;  // the mode at the arrival, with dormant guards where they are
+  std::vector<double> arrival_state_;  // workspace of takes_speed()
+  Mode refreshed_;                     // the mode at the arrival, with dormant guards where they are
   GuardSides dormant_view_;
   std::vector<int> watched_;       // workspace
   Trial contact_trial_;            // workspace of contacts that may begin

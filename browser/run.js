@@ -142,6 +142,7 @@ const finish = ({ code, report: page, files }) => {
   report.hidden = !page;
   at("hint").hidden = Boolean(page);
   if (page) report.src = show(URL.createObjectURL(new Blob([page], { type: "text/html" })));
+  if (page && matchMedia("(max-width: 900px)").matches) report.scrollIntoView(); // it stands below the text
   tell(words, "done", code !== 0);
 };
 

@@ -162,8 +162,8 @@ equation
   der(x) = if x > limit*share then 1 else 2;
 end Cell;
 )";
-  EXPECT_EQ(guards_of(cell + "model M Cell c; end M;"), (std::vector<std::string>{"c.x > c.limit*share"}));
-  EXPECT_EQ(guards_of(cell + "model M Cell c[2]; end M;").at(1), "c[2].x > c[2].limit*share");
+  EXPECT_EQ(guards_of(cell + "model M Cell c; end M;"), (std::vector<std::string>{"c.x > c.limit*c.share"}));
+  EXPECT_EQ(guards_of(cell + "model M Cell c[2]; end M;").at(1), "c[2].x > c[2].limit*c[2].share");
   EXPECT_EQ(guards_of(cell + "model M Cell c[100]; end M;").at(1).find("share"), std::string::npos);
 }
 

@@ -58,8 +58,10 @@ class Linearisation:
     def to_control(self) -> Any:
         """A ``StateSpace`` of the package control, with the names of states, inputs and outputs."""
         control: Any = importlib.import_module("control")
-        return control.StateSpace(self.A, self.B, self.C, self.D, *((self.period,) if self.period else ()),
-                                  states=self.states, inputs=self.inputs, outputs=self.outputs)
+        if self.period:
+            raise RuntimeError("the map of a cycle has no inputs and outputs, which a StateSpace needs")
+        return control.ss(self.A, self.B, self.C, self.D, states=self.states, inputs=self.inputs,
+                          outputs=self.outputs)
 
     def __repr__(self) -> str:
         if not self.ok:
@@ -134,5 +136,8 @@ def equilibria(model: AnyModel, *, at: float | None = None, inputs: str | Sequen
     prepared = _prepared(model, values, at, options)
     found = _core.find_equilibria(prepared.compiled, prepared.options, names_of(inputs), names_of(outputs), at is None)
     name = prepared.system.name
-    return [Equilibrium(name=name, **{**e, "linearisation": Linearisation(name=name, **e["linearisation"])})
-            for e in found]
+    result: list[Equilibrium] = []
+    for e in found:
+        values_of: dict[str, Any] = {**e, "linearisation": Linearisation(name=name, **e["linearisation"])}
+        result.append(Equilibrium(name=name, **values_of))
+    return result

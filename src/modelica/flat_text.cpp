@@ -1,3 +1,4 @@
+#include <saltus/base/error.hpp>
 #include <saltus/expr/print.hpp>
 #include <saltus/model/text.hpp>
 #include <saltus/modelica/flat_text.hpp>
@@ -22,6 +23,10 @@ std::string experiment_annotation(const Experiment& experiment) {
 }  // namespace
 
 std::string flat_text(const ModelicaModel& model) {
+  // the clauses of a delay assign the same variables, which the language does not allow
+  for (const ModelData::Discrete& discrete : model.model.data().discretes)
+    if (discrete.hidden && discrete.name.starts_with("next arrival of delay("))
+      throw ModelError("model '" + model.model.name() + "' cannot be written as text: it has delays");
   return base_modelica(model.model, experiment_annotation(model.experiment));
 }
 

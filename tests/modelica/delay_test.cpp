@@ -1,6 +1,7 @@
 // delay(x, T) of what changes at events (Modelica 3.7, 3.7.2.1): the value T ago, and the one at the start until then.
 #include <gtest/gtest.h>
 #include <saltus/hybrid/simulator.hpp>
+#include <saltus/modelica/flat_text.hpp>
 
 #include <cmath>
 #include <string>
@@ -103,24 +104,28 @@ end M;)",
   for (const double t : times_between(0.03, 11.9)) EXPECT_NEAR(r.at(t, "x"), x(t), 1e-8) << t;
 }
 
-// Of several rounds of one instant the last one counts.
+// Of several rounds of one instant the last one counts, also where x changes in each of them.
 TEST(Delays, AnInstantHasOneValue) {
   const auto r = run_text(R"(model M
-  Integer a(start = 0, fixed = true), b(start = 0, fixed = true);
-  Integer late = delay(b, 1);
+  Integer a(start = 0, fixed = true), b(start = 0, fixed = true), c(start = 0, fixed = true);
+  Integer sum = a + 10*b + 100*c, late = delay(sum, 1);
 equation
-  when time >= 0.5 then
-    a = 3;
+  when {time >= 0.5, time >= 0.8} then
+    a = pre(a) + 1;
   end when;
-  when {time >= 0.5, a > 2} then
-    b = pre(b) + 1 + pre(a);
+  when {a == 1, a == 2} then
+    b = pre(b) + 1;
+  end when;
+  when {b == 1, b == 2} then
+    c = pre(c) + 1;
   end when;
 end M;)",
                           2.0);
-  EXPECT_EQ(r.at(0.75, "late"), 0.0);
-  EXPECT_EQ(r.at(1.25, "late"), 0.0);
-  EXPECT_EQ(r.at(1.75, "late"), r.at(0.75, "b"));
-  EXPECT_GT(r.at(0.75, "b"), 0.0);
+  EXPECT_EQ(r.at(0.6, "sum"), 111.0);
+  EXPECT_EQ(r.at(0.9, "sum"), 222.0);
+  EXPECT_EQ(r.at(1.4, "late"), 0.0);
+  EXPECT_EQ(r.at(1.6, "late"), 111.0);
+  EXPECT_EQ(r.at(1.9, "late"), 222.0);
 }
 
 TEST(Delays, TheStartIsTheValueAfterInitialisation) {
@@ -190,6 +195,16 @@ end M;)")
   EXPECT_NE(r.status().message.find("more than 32 changes are on their way in 'delay(n, 10)'"), std::string::npos)
       << r.status().message;
   EXPECT_NEAR(r.status().t, 3.3, 1e-9);
+}
+
+TEST(Delays, ModelsWithDelaysAreNotWritten) {
+  const ModelicaModel model = load_text("model M Boolean b = time > 0.3, late = delay(b, 1); end M;");
+  try {
+    flat_text(model);
+    ADD_FAILURE() << "written";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("cannot be written as text: it has delays"), std::string::npos);
+  }
 }
 
 TEST(Delays, ALongChainOfNamesIsNoCrash) {

@@ -144,7 +144,7 @@ void Flattener::add_delay(const Delayed& delayed, const Expr& signal) {
   const Expr input = hidden("signal", 0.0), due = hidden("next arrival", never);
   const Expr added = hidden("changes", 0.0), arrived = hidden("arrivals", 0.0);
   const Expr tail = hidden("last place", ring_size - 1.0), head = hidden("first place", 0.0);
-  const Expr last = hidden("last arrival", -never);
+  const Expr last = hidden("last arrival", -never), turn = hidden("turn", 0.0);
   std::vector<Expr> times, values;
   for (int k = 0; k < ring_size; ++k) {
     times.push_back(hidden("arrival " + std::to_string(k + 1), never));
@@ -184,7 +184,10 @@ void Flattener::add_delay(const Delayed& delayed, const Expr& signal) {
                    no_event(added_now - before(arrived) <= static_cast<double>(ring_size)).expr(),
                    "more than " + std::to_string(ring_size) + " changes are on their way in '" + name + "'",
                    where});
-  clauses_.push_back({.condition = leaves, .actions = std::move(leave), .where = where});
+  // x may change in two rounds that follow each other: two clauses take turns, so that each change is an edge
+  leave.push_back(assign(turn, 1.0 - before(turn)));
+  clauses_.push_back({.condition = leaves && turn < 0.5, .actions = leave, .where = where});
+  clauses_.push_back({.condition = leaves && turn > 0.5, .actions = std::move(leave), .where = where});
   clauses_.push_back({.condition = arrives,
                       .actions = {assign(due, next_arrival(no_event(leaves), true)),
                                   assign(delayed.symbol, chosen(values_before, before(head))),

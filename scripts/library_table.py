@@ -167,7 +167,9 @@ def judge(options, name):
         code, output, seconds = call(options.saltus, [*arguments, "--mat", first, "--json", facts], options.limit)
         slow = code == NO_TIME_LEFT
         if slow:  # whether it is read shows without a run
-            _, output, _ = call(options.saltus, ["flatten", *arguments[1:5], "-o", os.devnull], options.limit)
+            read, output, _ = call(options.saltus, ["flatten", *arguments[1:5], "-o", os.devnull], options.limit)
+            if read == NO_TIME_LEFT:
+                return name, False, False, False, None, "", f"not read after {options.limit:g} s"
         output = output.replace(str(options.library).rstrip("/") + "/", "")
         errors = re.findall(r"error: (.*)", output)
         if code in (2, NO_TIME_LEFT) and errors:

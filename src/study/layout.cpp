@@ -46,7 +46,7 @@ void check_sampling(const StudyPlan& plan) {
 
 void check_result_names(const std::vector<StudyArray>& arrays) {
   std::set<std::string> seen;
-  const auto special = [](char c) { return c == '/' || (c >= 0 && c < ' '); };
+  const auto special = [](char c) { return c == '/' || static_cast<unsigned char>(c) < ' '; };
   for (const StudyArray& a : arrays) {
     if (a.name.empty() || a.name.front() == '.' || std::ranges::any_of(a.name, special) || a.name.size() > 200)
       throw UsageError("'" + a.name +

@@ -219,19 +219,15 @@ KnownModel initial_equations(unsigned seed) {
   const std::string c = s.variable("c", "0", false, s.pick(2) == 0 ? 1.0 : s.unit());
   s.equate(c + " = cos(time + p);");
   s.declare("discrete Real d, e;");
-  s.declare("Boolean latch;");
   const std::string x = s.variable("x", "0", false, unit);
   s.derivative("x", unit, "-" + text(rate) + "*" + x);
   s.equate("when time > 1e3 then d = 0; e = 0; end when;");
-  const double below = s.between(-0.5, 0.5);
-  s.equate("latch = " + s.greater(c, text(2.0)) + " or pre(latch) and " + s.greater(c, text(-2.0)) + ";");
   std::vector<std::string> lines;
   const std::string first = c + " < " + text(level);
   lines.push_back(s.pick(2) == 0 ? "if " + first + " then d = " + text(a) + "; else d = " + text(b) + "; end if;"
                                  : "d = " + s.choice(first, text(a), text(b)) + ";");
   lines.push_back("e = " + s.choice("(d > " + text(q) + ")", "d + " + c, "d - 2*" + c) + ";");
-  lines.push_back("pre(latch) = " + c + " > " + text(below) + ";");
-  lines.push_back(s.pick(2) == 0 ? x + " = e + 1;" : x + " + " + text(0.1) + "*" + x + "^3 = e;");
+  lines.push_back(s.pick(2) == 0 ? x + " = " + c + " + 1;" : x + " + " + text(0.1) + "*" + x + "^3 = " + c + ";");
   const bool cubic = lines.back().find("^3") != std::string::npos;
   for (std::size_t k = lines.size(); k > 1; --k)
     std::swap(lines[k - 1], lines[static_cast<std::size_t>(s.pick(static_cast<int>(k)))]);
@@ -239,18 +235,18 @@ KnownModel initial_equations(unsigned seed) {
   for (const std::string& line : lines) initial += line + " ";
   const auto exact = [=](double p, double t) -> Values {
     const double cosine = std::cos(p);
-    if (std::abs(cosine - level) < 1e-6 || std::abs(cosine - below) < 1e-6) return {};
+    if (std::abs(cosine - level) < 1e-6) return {};
     const double d = cosine < level ? a : b, e = d > q ? d + cosine : d - 2.0 * cosine;
-    double start = e + 1.0;
+    double start = cosine + 1.0;
     if (cubic) {
       double low = -10.0, high = 10.0;
       for (int k = 0; k < 200; ++k) {
         const double middle = 0.5 * (low + high);
-        (middle + 0.1 * middle * middle * middle < e ? low : high) = middle;
+        (middle + 0.1 * middle * middle * middle < cosine ? low : high) = middle;
       }
       start = low;
     }
-    return {{"d", d}, {"e", e}, {"latch", cosine > below ? 1.0 : 0.0}, {"x", start * std::exp(-rate * t)}};
+    return {{"d", d}, {"e", e}, {"x", start * std::exp(-rate * t)}};
   };
   return {.text = s.written(initial),
           .low = 0.1,
@@ -258,7 +254,7 @@ KnownModel initial_equations(unsigned seed) {
           .stop = s.between(0.3, 1.5),
           .tolerance = 1e-5,
           .exact = exact,
-          .unit = {{"d", 1.0}, {"e", 1.0}, {"latch", 1.0}, {"x", unit}}};
+          .unit = {{"d", 1.0}, {"e", 1.0}, {"x", unit}}};
 }
 
 }  // namespace

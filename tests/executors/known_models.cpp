@@ -262,8 +262,8 @@ KnownModel initial_equations(unsigned seed) {
 std::vector<KnownClass> known_classes() {
   return {{"DriveTrains", drive_train},
           {"Schedules", schedule},
-          {"FallingFloors", falling_floor, true},
-          {"InitialEquations", initial_equations}};
+          {"FallingFloors", falling_floor, false, true},
+          {"InitialEquations", initial_equations, true}};
 }
 
 }  // namespace saltus::executors

@@ -24,7 +24,8 @@ struct KnownModel {
 struct KnownClass {
   std::string name;
   std::function<KnownModel(unsigned seed)> make;
-  bool rests = false;  ///< in contact: 200 of them in one model take minutes
+  bool starts_discretes = false;  ///< has initial equations of discrete variables
+  bool rests = false;             ///< in contact: 200 of them in one model take minutes
 
   friend void PrintTo(const KnownClass& one, std::ostream* out) { *out << one.name; }
 };

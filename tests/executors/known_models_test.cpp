@@ -46,6 +46,8 @@ TEST_P(KnownModels, HaveTheirSolutions) {
   if (executor == Executor::exchange) GTEST_SKIP() << "built without FMUs";
 #endif
   if (executor == Executor::cells && known.rests) GTEST_SKIP() << "many contacts in one model: docs/known-issues.md";
+  if (executor == Executor::exchange && known.starts_discretes)
+    GTEST_SKIP() << "initial equations of discrete variables are not exported: docs/known-issues.md";
   const bool loop = executor == Executor::loop;
   const int cases = random_cases(loop ? 20 : 2), first = random_seed();
   int solved = 0, runs = 0;

@@ -275,6 +275,8 @@ bool Simulator::Impl::EventApproach::cross_edge() {
     if (!std::isfinite(slope)) slope = 0.0;
   find_slopes();
   const bool taylor = run.system->structure().taylor;
+  const std::vector<double> speeds =
+      taylor ? GuardSides::speeds(*run.system, run.instant.consistency(), run.t, run.x) : run.guard_slopes;
   double nearest = run.unresolved_interval();
   std::vector<double> g(run.watch.size());
   run.system->guards(run.t, run.x, run.xp, g);
@@ -293,9 +295,7 @@ bool Simulator::Impl::EventApproach::cross_edge() {
       run.located.guards.push_back(static_cast<int>(k));
       continue;
     }
-    const double speed =
-        taylor ? GuardSides::speed(*run.system, run.instant.consistency(), run.t, run.x, static_cast<int>(k))
-               : run.guard_slopes[k];
+    const double speed = speeds[k];
     const double left = std::abs(g[k]) <= rounding[k] ? 0.0 : -g[k] / speed * run.direction;
     if (!(run.watch[k].side * speed * run.direction < 0.0) || !(left <= nearest)) continue;
     if (left < 0.5 * nearest) run.located.guards.clear();

@@ -342,6 +342,13 @@ double GuardSides::speed(System& system, Consistency& consistency, double t, std
   return coefficients(1, system, consistency, t, x, guard)[1];
 }
 
+std::vector<double> GuardSides::speeds(System& system, Consistency& consistency, double t, std::span<const double> x) {
+  const auto guards = static_cast<std::size_t>(system.structure().guards);
+  std::vector<double> X, G(2 * guards, std::numeric_limits<double>::quiet_NaN());
+  if (consistency.series(system, t, x, 1, X)) system.guards_taylor(t, 1, X, G);
+  return {G.begin() + static_cast<std::ptrdiff_t>(guards), G.end()};
+}
+
 double GuardSides::bend(System& system, Consistency& consistency, double t, std::span<const double> x, int guard) {
   return 2.0 * coefficients(2, system, consistency, t, x, guard)[2];
 }

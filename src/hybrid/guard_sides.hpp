@@ -81,6 +81,8 @@ class GuardSides {
   static std::vector<double> coefficients(int order, System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   /// d/dt of a guard along the solution through a consistent x; NaN without Taylor coefficients.
   static double speed(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
+  /// Those of all guards; not a number where there is no series.
+  static std::vector<double> speeds(System& system, Consistency& consistency, double t, std::span<const double> x);
   /// The second derivative.
   static double bend(System& system, Consistency& consistency, double t, std::span<const double> x, int guard);
   double value(int guard) const { return g_[guard]; }

@@ -24,6 +24,7 @@ NodeId Rewrite::operator()(NodeId root) {
       if (rule) result = rule(graph_, n);
       if (result == no_node) result = n == graph_.node(id) ? id : graph_.make(n.op, n.a, n.b, n.c);
     }
+    if (result != id && graph_.was_written(id)) graph_.note_written(result);  // the user wrote this side of a relation
     done_.emplace(id, result);
   }
   return done_.at(root);

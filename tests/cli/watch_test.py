@@ -77,7 +77,7 @@ def main():
 
         result = run("--no-plot", "--log", "steps")
         lines = result.stderr.splitlines()
-        assert lines[0].split() == ["step", "t", "size", "events", "mode"], lines[0]
+        assert lines[0].split() == ["step", "t", "size", "events", "limited", "by", "mode"], lines[0]
         steps = lines.index("steps in each tenth of the run:") - 2
         assert f" {steps} steps" in result.stdout, result.stdout  # a line for each
         assert run("--no-plot").stderr == ""  # nothing unless asked

@@ -151,7 +151,7 @@ def test_rules_of_surfaces():
     m.surface(x > 0.0, "crossing")
     with pytest.raises(sl.RunError, match="may not slide there"):
         sl.simulate(m, stop=2.0)
-    with pytest.raises(ValueError, match='"filippov", "crossing" or "stop"'):
+    with pytest.raises(ValueError, match='"filippov", "stay", "crossing" or "stop"'):
         m.surface(x > 0.0, "slide")
 
 

@@ -42,7 +42,7 @@ def test_the_reference_names_everything():
     for names in (set(sl.__all__), *map(public, classes), *fields):
         assert names <= words, f"not on the page: {sorted(names - words)}"
     solution = sl.simulate(sl.loads("model M Real x = time; end M;"))
-    section = page.split("## Solutions")[1].split("## Studies")[0]
+    section = page.split("## Solutions")[1].split("\n## ")[0]
     named = set(re.findall(r"`(\w+)(?:\(kind\))?`", section)) - {"Solution"}
     assert named == public(sl.Solution) | {name for name in vars(solution) if not name.startswith("_")}
 

@@ -183,7 +183,7 @@ Command linearise_command() {
             "Examples:\n"
             "  saltus linearise Motor.mo --at 2 --inputs u --outputs w --npz motor.npz\n"
             "  saltus linearise StickSlip.mo --equilibrium\n"
-            "Exit codes: 0 success, 1 there is none, 2 wrong command line or model.");
+            "Exit codes: 0 success, 1 no linearisation, 2 wrong command line or model.");
         o->add_run(app);
         const char* group = "Point";
         auto* at = app.add_option("--at", o->at, "The time of a run (default: the end of the experiment)")

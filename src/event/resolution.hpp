@@ -32,8 +32,6 @@ struct Resolution {
   /// A correction by Newton's method, beside what it corrects: the next one would be a rounding error, since it is as
   /// large as the square of this one.
   static constexpr double converged = 1e-10;
-  /// A correction of the state that is no jump, beside what it corrects.
-  static constexpr double no_jump = 1e-7;
   /// A variable that changes by so few tolerances from one arrival to the next is at rest: times 10^3 it is below a
   /// thousandth of its tolerance.
   static constexpr double resting = 1e-6;

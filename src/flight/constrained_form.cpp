@@ -285,6 +285,7 @@ std::vector<Expr> ConstrainedMode::projection_holding(const RecordedEquations& e
   const SymbolicInverse inverse(J);
   const int deepest = *std::ranges::max_element(shape_.d);
   std::vector<std::vector<Expr>> inverses(static_cast<std::size_t>(deepest) + 1);
+  bool moves = false;  // what follows is not consistent any more
   for (int stage = -deepest; stage < 0; ++stage) {
     std::vector<std::size_t> rows, columns, kept;
     for (std::size_t i = 0; i < n; ++i)
@@ -295,7 +296,12 @@ std::vector<Expr> ConstrainedMode::projection_holding(const RecordedEquations& e
       const bool stays = shape_.d[j] + stage == 0 && std::ranges::find(held, static_cast<int>(j)) != held.end();
       (stays ? kept : columns).push_back(j);
     }
-    if (kept.empty()) continue;
+    if (kept.empty()) {
+      const auto is_state = [&](std::size_t j) { return shape_.d[j] + stage == 0; };
+      if (moves && std::ranges::any_of(columns, is_state)) return {};  // the constraints alone do not say which stay
+      continue;
+    }
+    moves = true;
     if (rows.size() != columns.size()) return {};
     Rows part(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -307,6 +313,7 @@ std::vector<Expr> ConstrainedMode::projection_holding(const RecordedEquations& e
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::size_t j = 0; j < columns.size(); ++j) list[rows[i] * n + columns[j]] = own(j, i);
   }
+  if (!moves) return {};
   const StagedTaylor::Symbols s = symbols_for(eq, inverse, static_cast<std::size_t>(deepest));
   std::vector<Expr> X = parts_->stages.record_correction(s, inverses);
   X.resize(n);

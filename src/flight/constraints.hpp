@@ -26,7 +26,7 @@ bool become_consistent(Code& code, int tape, int edge, double t, double* x, cons
     for (int j = 0; j < n; ++j) {
       if (!(size_of(moved[j]) < infinity)) return false;
       const double change = size_of(moved[j] - x[j]), size = code.atol()[j] / rtol + size_of(x[j]);
-      if (edge >= 0 && !held && code.differentiated(tape)[j] && change > Resolution::no_jump * size) return false;
+      if (edge >= 0 && !held && code.differentiated(tape)[j] && change > Resolution::converged * size) return false;
       done = done && change <= Resolution::converged * size;
     }
     if (done && edge >= 0 && round == 0) return true;  // consistent values stay as they are, to the last bit

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flight/constrained_form.hpp"
+#include "model/rehome.hpp"
+
 namespace saltus {
 namespace {
 
@@ -81,6 +84,23 @@ TEST(ConstrainedFlights, RodTakesImpactsOnAWall) {
   Pendulum p;
   p.m.when(p.x < -0.3).reset(p.u, -0.97 * p.u);
   expect_agreement(p.m, 100.0, 1e-6);
+}
+
+// A speed that was set leaves the other one to the rod. A position leaves both speeds open; two speeds are too many.
+TEST(ConstrainedFlights, ProjectionsHoldOnlyWhatConstraintsCanAnswer) {
+  Pendulum p;
+  CompiledModel compiled(p.m);
+  const auto& system = dynamic_cast<const RecordedSystem&>(compiled.system(compiled.initial_mode()));
+  RecordedEquations equations = system.equations();
+  rehome(equations, equations.variables.front().graph()->clone());
+  std::string why;
+  const auto mode = ConstrainedMode::find(system, why);
+  ASSERT_TRUE(mode) << why;
+  const int x = 0, u = 2, v = 3;
+  EXPECT_EQ(mode->projection_holding(equations, {u}).size(), 5u);
+  EXPECT_EQ(mode->projection_holding(equations, {v}).size(), 5u);
+  EXPECT_TRUE(mode->projection_holding(equations, {x}).empty());
+  EXPECT_TRUE(mode->projection_holding(equations, {u, v}).empty());
 }
 
 }  // namespace

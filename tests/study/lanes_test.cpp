@@ -170,6 +170,22 @@ TEST(Lanes, PendulumsOfIndexThreeAgreeWithFullRuns) {
   }
 }
 
+// After a reset of a position the constraints do not say which speed stays: the loop decides, and lanes leave it to it.
+TEST(Lanes, ResetsOfPositionsOnConstraintsAgreeWithFullRuns) {
+  Model m = testing::pendulum_at_a_wall();
+  const Expr x = m.symbol("x"), v = m.symbol("v"), turns = m.discrete("turns", 0.0);
+  m.when(v > 0.5).reset(x, 0.8 * x).assign(turns, m.pre(turns) + 1.0);
+  const StudyPlan plan{.axes = {{"restitution", 0.7, 0.99, 64}},
+                       .simulate = {.stop = 2.0, .rtol = 1e-8, .atol = 1e-8},
+                       .collect = {{Collect::final_value, "x"},
+                                   {Collect::final_value, "u"},
+                                   {Collect::final_value, "v"},
+                                   {Collect::count, "turns"}}};
+  const StudyResult full = run_as(m, plan, MemberPath::full);
+  EXPECT_GT(full.values("count(turns)").front(), 0.0);
+  expect_agreement(full, run_as(m, plan, MemberPath::lanes), 1e-5);
+}
+
 TEST(Lanes, SamplesAndStepsOfTimeAgreeWithFullRuns) {
   const StudyPlan plan{.axes = {{"gain", 0.5, 2.5, 70}},
                        .simulate = {.stop = 5.05, .rtol = 1e-7, .atol = 1e-7},
